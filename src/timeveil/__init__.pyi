@@ -1,8 +1,7 @@
 from timeveil.calendar.axis import hour_of_day, month_of_year, weekday
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.granularity import Granularity
-from timeveil.compare.comparison import Comparison, Line
-from timeveil.compare.releases import compare
+from timeveil.compare import Comparison, Line, compare
 from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.domain.judgement import Estimate, Verdict, Violation
 from timeveil.domain.relation import Relation

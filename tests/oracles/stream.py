@@ -49,6 +49,12 @@ def _cost(value: int, origin: int, slot: int | None, window: Window) -> int:
     return window.withhold(value) if slot is None else window.move[slot - origin]
 
 
+def loss(window: Window) -> int:
+    """Information loss of a window (eqs. 1 and 2)."""
+    groups = groups_of(window).items()
+    return sum(count * _cost(value, origin, slot, window) for (value, origin, slot), count in groups)
+
+
 def one_step(window: Window, l: int) -> int:
     """The least information loss that Definition 2 allows, by HiGHS."""
     groups = groups_of(window)

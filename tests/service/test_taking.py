@@ -19,7 +19,7 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, InputError, ParameterError, PrivateArtifactError, RolesError
 from timeveil.folder import damage
 from timeveil.models.stream.method import publish_stream
-from timeveil.service import Service, running, status
+from timeveil.service import Service, folders, status
 from timeveil.service.state_file import StateFile
 
 
@@ -478,7 +478,7 @@ def test_an_error_that_should_not_happen_is_told_by_the_status(
     def fails(*_: object) -> None:
         raise KeyError("canary")
 
-    monkeypatch.setattr(running, "snapshots_of", fails)
+    monkeypatch.setattr(folders, "snapshots_of", fails)
     with pytest.raises(KeyError):
         place.run()
     told = status(place.state).last_error
@@ -538,8 +538,8 @@ def test_a_file_of_the_same_size_and_time_but_other_content_is_left(
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         return relations
 
-    snapshots_of = running.snapshots_of
-    monkeypatch.setattr(running, "snapshots_of", swapped)
+    snapshots_of = folders.snapshots_of
+    monkeypatch.setattr(folders, "snapshots_of", swapped)
     tally = place.run()
     assert (tally.taken, tally.left) == (1, 1)
 

@@ -175,7 +175,7 @@ def test_a_bad_file_that_is_still_written_is_not_put_aside(
     fill(place.inbox, 2)
     half, complete = place.inbox / f"{day(2)}.csv", text([(day(2), "30", value, "x") for value in "abc"])
     half.write_text(HEAD + f"{day(2)},\n")
-    read = running.snapshots_of
+    read = folders.snapshots_of
 
     def fails(path: Path, parameters: Any) -> Any:
         if path != half:
@@ -185,10 +185,10 @@ def test_a_bad_file_that_is_still_written_is_not_put_aside(
         return relations or read(place.root / "none.csv", parameters)
 
     (place.root / "none.csv").write_text(HEAD + "1,2\n")
-    monkeypatch.setattr(running, "snapshots_of", fails)
+    monkeypatch.setattr(folders, "snapshots_of", fails)
     tally = place.run()
     assert (tally.taken, tally.left, tally.quarantined) == (2, 1, 0)
-    monkeypatch.setattr(running, "snapshots_of", read)
+    monkeypatch.setattr(folders, "snapshots_of", read)
     assert place.run().taken == 1
 
 

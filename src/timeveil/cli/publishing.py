@@ -88,7 +88,7 @@ class Schema(Command):
 def perform(run: Run, output: Output) -> int:
     """Do what a run says, print what came of it, and return the exit code."""
     from timeveil.jobs.publish import publish
-    from timeveil.service.command import is_service, serve, tally_text
+    from timeveil.service import is_service, serve, tally_text
 
     if is_service(run):
         tally = serve(run, output.say, note_written)

@@ -224,7 +224,7 @@ class Compare(Command):
     out: str | None = optional("New SVG file to draw losses and risks to.", "compared.svg", "FILE")
 
     def run(self, output: Output) -> int:
-        from timeveil.compare.comparison import comparison_lines, comparison_picture
+        from timeveil.compare import comparison_lines, comparison_picture
 
         folders, ledgers = self.folders, self.ledger or []
         refuse_file(self.out, private=bool(ledgers))

@@ -137,14 +137,10 @@ def strings(rows: int = 20_352, instants: int = 10, symbols: int = 20, seed: See
         speed, phase, size = slowest + draw.random((rows, 1)), draw.random((rows, 1)), draw.random((rows, 1))
         moves += size * np.sin(2 * np.pi * (speed * time + phase))
     moves[draw.random(rows) < STILL] = 0.0
-    return _table(_symbols(moves, symbols))
-
-
-def _symbols(moves: Floats, symbols: int) -> Ints:
     spread = moves.std(axis=1, keepdims=True)
     normal = (moves - moves.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
     edges = [NormalDist().inv_cdf(symbol / symbols) for symbol in range(1, symbols)]
-    return np.asarray(np.searchsorted(edges, normal, side="right"), np.int64)
+    return _table(np.searchsorted(edges, normal, side="right"))
 
 
 def _table(pieces: Floats | Ints) -> pa.Table:

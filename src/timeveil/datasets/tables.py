@@ -90,19 +90,28 @@ def clinic_visits(
     at_least(0, rows=rows)
     people = max(1, rows // 4) if people is None else people
     at_least(1, people=people)
+    if zone is not None and zone not in zoneinfo.available_timezones():
+        raise ParameterError(f"unknown time zone `{zone}`", hint="give a name such as Europe/Berlin")
     draw = generator(seed)
     visitor = np.sort(heavy_tailed(draw, rows, people, tail=2.0))
     minute = _minutes(draw, _visit_days(draw, visitor))
+    taken_at = pa.array(CLINIC_DAY.astype("datetime64[s]").astype(np.int64) + 60 * minute, pa.timestamp("s"))
+    if zone is not None:
+        taken_at = pc.assume_timezone(taken_at, zone, ambiguous="earliest", nonexistent="latest")
     exam = draw.choice(len(EXAMS), size=rows, p=[share for _, share, _, _ in EXAMS])
+    borderline, abnormal = np.array([shares for _, _, *shares in EXAMS])[exam].T
     columns = {
         "patient": identifiers("P", visitor),
-        "taken_at": _timestamps(minute, zone),
+        "taken_at": taken_at,
         "zip": labels(CLINIC_ZIPS, skewed(draw, len(CLINIC_ZIPS), people, 0.9)[visitor]),
         "sex": labels(("f", "m"), (draw.random(people) < 0.46).astype(np.int8)[visitor]),
         "age": pa.array(np.clip(draw.normal(54, 21, people), 0, 99).astype(np.int64)[visitor]),
         "exam": labels([name for name, *_ in EXAMS], exam),
-        "result": labels(RESULTS, _results(draw, exam)),
     }
+    # One draw decides: the lowest are abnormal, those above them borderline.
+    luck = draw.random(rows)
+    result = np.where(luck < abnormal, 2, np.where(luck < abnormal + borderline, 1, 0))
+    columns["result"] = labels(RESULTS, result)
     chosen = with_repeats(draw, rows, share=0.004)
     in_time_order = chosen[np.lexsort((visitor[chosen], minute[chosen]))]
     return pa.table(columns).take(pa.array(in_time_order)).combine_chunks()
@@ -141,22 +150,6 @@ def _minutes(draw: np.random.Generator, day: Ints) -> Ints:
     return np.asarray(minute % (CLINIC_DAYS * MINUTES))
 
 
-def _results(draw: np.random.Generator, exam: Ints) -> Ints:
-    borderline, abnormal = np.array([shares for _, _, *shares in EXAMS])[exam].T
-    luck = draw.random(exam.size)
-    return np.where(luck < abnormal, 2, np.where(luck < abnormal + borderline, 1, 0))
-
-
-def _timestamps(minute: Ints, zone: str | None) -> pa.Array:
-    first = CLINIC_DAY.astype("datetime64[s]").astype(np.int64)
-    civil = pa.array(first + 60 * minute, pa.timestamp("s"))
-    if zone is None:
-        return civil
-    if zone not in zoneinfo.available_timezones():
-        raise ParameterError(f"unknown time zone `{zone}`", hint="give a name such as Europe/Berlin")
-    return pc.assume_timezone(civil, zone, ambiguous="earliest", nonexistent="latest")
-
-
 def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
     """Case reports over `days` days: fewer at the weekend, uneven from day to day, diagnoses skewed.
 
@@ -181,16 +174,12 @@ def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
         "district": labels(DISTRICTS, skewed(draw, 6, people, 0.8)[person]),
         "age_band": labels(CASES_AGE_BANDS, draw.choice(6, size=people, p=CASES_AGE_SHARES)[person]),
         "sex": labels(("f", "m"), draw.integers(0, 2, people)[person]),
-        "diagnosis": labels(DIAGNOSES, _diagnoses(draw, person, people)),
     }
+    usual = skewed(draw, len(DIAGNOSES), people, 1.1)[person]
+    other = skewed(draw, len(DIAGNOSES), rows, 1.1)
+    columns["diagnosis"] = labels(DIAGNOSES, np.where(draw.random(rows) < 0.75, usual, other))
     in_day_order = chosen[np.argsort(day[chosen], kind="stable")]
     return pa.table(columns).take(pa.array(in_day_order)).combine_chunks()
-
-
-def _diagnoses(draw: np.random.Generator, person: Ints, people: int) -> Ints:
-    usual = skewed(draw, len(DIAGNOSES), people, 1.1)[person]
-    other = skewed(draw, len(DIAGNOSES), person.size, 1.1)
-    return np.where(draw.random(person.size) < 0.75, usual, other)
 
 
 def events(

@@ -104,11 +104,9 @@ class Exploration:
     @property
     def within(self) -> tuple[Setting, ...]:
         """The settings within the limits; all that gave a release if there is no limit."""
-        most_loss = math.inf if self.max_loss is None else self.max_loss + 1e-12
-        most_risk = math.inf if self.max_risk is None else self.max_risk + 1e-12
-        return tuple(
-            setting for setting in self.feasible if setting.loss <= most_loss and setting.risk <= most_risk
-        )
+        limits = (self.max_loss, self.max_risk)
+        loss, risk = (math.inf if limit is None else limit + 1e-12 for limit in limits)
+        return tuple(each for each in self.feasible if each.loss <= loss and each.risk <= risk)
 
     @property
     def best(self) -> Setting | None:

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError, raising
+from timeveil.errors import InfeasibleError, InputError, ParameterError, RolesError
 from timeveil.evidence.published import Evidence
 from timeveil.explore import ExploreParameters
 from timeveil.explore.exploration import Exploration, Setting
@@ -72,8 +73,8 @@ def explore(
     ExploreParameters.from_call(locals())
     methods = {method_of(table): table for table in tables().values()}
     if not callable(method) or method not in methods:
-        known = ", ".join(known.__name__ for known in methods)
-        raise _bad("`method` cannot be explored", f"give one of {known}")
+        choices = ", ".join(each.__name__ for each in methods)
+        raise ParameterError("`method` cannot be explored", hint=f"give one of {choices}")
     model = methods[method].model
     name, settings = _swept(methods[method].explored, options)
     refuse_foreign(model, adversary)
@@ -83,7 +84,8 @@ def explore(
     loss, risk = loss or losses[0], risk or tradeoff.usual_risk(outsider)
     for what, chosen, names in (("loss", loss, losses), ("risk", risk, RISKS)):
         if chosen not in names:
-            raise _bad(f"`{what}` is not a known measure", f"use one of {', '.join(names)}")
+            hint = f"use one of {', '.join(names)}"
+            raise ParameterError(f"`{what}` is not a known measure", hint=hint)
     threads = min(workers or _cores(), len(settings))
     data = _loaded(table, roles, options)
     fixed = {"seed": 0, **options} if "seed" in methods[method].table() else options
@@ -101,7 +103,7 @@ def explore(
         losses, risks, facts = judge(evidence, outsider, lambda step, share: doing(step, 0.6 + 0.4 * share))
         if loss not in losses:
             message = f"`{loss}` cannot be measured because that part was not published"
-            raise _bad(message, f"compare by one of {', '.join(losses)}")
+            raise ParameterError(message, hint=f"compare by one of {', '.join(losses)}")
         return Setting(value, losses[loss], risks[risk], losses, risks, facts)
 
     results = _all(attempt, name, settings, threads, progress)
@@ -186,9 +188,9 @@ def _swept(explored: Sequence[str], options: Mapping[str, Any]) -> tuple[str, tu
     if many:
         names = " and ".join(f"`{name}`" for name in many)
         hint = f"give {{{many[1]}}} a single setting"
-        raise _bad(f"{names} have several settings; only one can be explored", hint)
+        raise ParameterError(f"{names} have several settings; only one can be explored", hint=hint)
     hint = f'give one of {", ".join(explored)} several, such as {{{explored[0]}="2..50"}}'
-    raise _bad("no parameter has several settings to try", hint)
+    raise ParameterError("no parameter has several settings to try", hint=hint)
 
 
 def _cores() -> int:
@@ -238,11 +240,12 @@ def settings_of(name: str, typed: Any) -> tuple[float, ...]:
     else:
         numbers = list(typed)
         if not all(type(setting) in (int, float) and math.isfinite(setting) for setting in numbers):
-            raise _bad(f"`{name}` has a setting that is not a number", f'write {{{name}="2,5,10"}}')
+            hint = f'write {{{name}="2,5,10"}}'
+            raise ParameterError(f"`{name}` has a setting that is not a number", hint=hint)
     settings = tuple(sorted(set(numbers)))
     if not settings or len(settings) > MOST:
         hint = f'give a few, such as {{{name}="2,5,10"}}'
-        raise _bad(f"`{name}` has {len(settings)} settings; 1 to {MOST} can be tried", hint)
+        raise ParameterError(f"`{name}` has {len(settings)} settings; 1 to {MOST} can be tried", hint=hint)
     return settings
 
 
@@ -253,13 +256,12 @@ def number(name: str, text: str) -> float:
     (5, 0.01)
     """
     hint = f'write {{{name}="2,5,10"}} or {{{name}="2..50"}}'
-    error = _bad(f"`{name}` is neither a number, a list of numbers nor a range", hint)
     plain = text.strip()
-    with raising(error, on=(ValueError, OverflowError)):
+    with suppress(ValueError, OverflowError):
         parsed = int(plain) if plain.isdecimal() else float(plain)
         if plain.isascii() and math.isfinite(parsed):
             return parsed
-    raise error
+    raise ParameterError(f"`{name}` is neither a number, a list of numbers nor a range", hint=hint)
 
 
 def _range(name: str, text: str) -> list[float]:
@@ -268,7 +270,7 @@ def _range(name: str, text: str) -> list[float]:
     low, high = number(name, first), number(name, last)
     if low > high:
         hint = f'write {{{name}="{last.strip()}..{first.strip()}"}}'
-        raise _bad(f"the range of `{name}` ends below its start", hint)
+        raise ParameterError(f"the range of `{name}` ends below its start", hint=hint)
     integral = isinstance(low, int) and isinstance(high, int)
     if integral and high - low < _ALL:
         return list(range(int(low), int(high) + 1))
@@ -284,7 +286,3 @@ def _range(name: str, text: str) -> list[float]:
     if len(inner) > most:
         inner = [inner[round(step * (len(inner) - 1) / (most - 1))] for step in range(most)]
     return [low, *inner, high]
-
-
-def _bad(message: str, hint: str) -> ParameterError:
-    return ParameterError(message, hint=hint)

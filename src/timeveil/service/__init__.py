@@ -6,8 +6,101 @@ A slot is stored in the state file in the same transaction as the state that mad
 its folder, then marked. A run that starts after a crash first writes what was stored and not marked.
 """
 
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from timeveil.domain.run import Run
+from timeveil.domain.wording import counted
+from timeveil.errors import ParameterError
+from timeveil.models.stream.parameters import ServiceParameters
 from timeveil.service.parameters import Parameters
-from timeveil.service.running import Service
+from timeveil.service.running import Service, Stop
 from timeveil.service.status import Status, Tally, status
 
-__all__ = ["Parameters", "Service", "Status", "Tally", "status"]
+__all__ = ["Parameters", "Service", "Status", "Tally", "is_service", "serve", "status", "tally_text"]
+
+POLL = 5.0
+"""Seconds between two looks at the inbox."""
+
+
+def is_service(run: Run) -> bool:
+    """Whether an inbox is worked on; options that belong to the other way of publishing are refused."""
+    if run.model != "stream":
+        return False
+    if not Path(run.source).is_dir():
+        for name in run.service:
+            message = f"`{name}` applies to an inbox folder of snapshot files, and IN is not a folder"
+            hint = f"name that folder, or leave {{{name}}} out to publish one table at once"
+            raise ParameterError(message, hint=hint)
+        return False
+    if "state" not in run.service:
+        hint = 'name a private state file: {state="stream.db"}'
+        raise ParameterError("IN is a folder, and `state` is missing", hint=hint)
+    if run.ledger is not None:
+        message = "a stream in service has no ledger; its state file is what is private"
+        raise ParameterError(message, hint="leave {ledger} out")
+    for name in ("dry_run", "overwrite"):
+        if getattr(run, name):
+            message = f"`{name}` does not apply to a stream in service, which adds a folder for each slot"
+            raise ParameterError(message, hint=f"leave {{{name}}} out, or name a table instead of an inbox")
+    return True
+
+
+def serve(run: Run, say: Callable[[str], None], note: Callable[..., None] = lambda *_: None) -> Tally:
+    """Take the files of the inbox, publish every slot that becomes final, and say what was done.
+
+    `note` is called with the path of each slot before it is written.
+    """
+    options = ServiceParameters(**run.service)
+    run.table(**run.values)  # checks them
+    values = {name: value for name, value in run.values.items() if name != "seed"}
+    parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
+    paths, seed = (Path(run.source), Path(run.out), Path(run.service["state"])), run.values.get("seed")
+    limits: Any = {"max_gap": options.max_gap, "settle": options.settle}
+    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note) as service:
+        if options.follow:
+            with _stopped_by_signals(Stop()) as stop:
+                service.follow(stop, options.poll or POLL)
+        else:
+            service.run()
+        if options.close:
+            service.close_streams()
+        return service.tally
+
+
+@contextmanager
+def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
+    pa.enable_signal_handlers(False)  # they would end the reading of a file with an error
+    before = {number: signal.signal(number, stop.request) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        pa.enable_signal_handlers(True)
+
+
+def tally_text(tally: Tally) -> str:
+    """What a service did, in words."""
+    end = ", the stream is closed." if tally.closed else "."
+    lines = [f"{counted(tally.taken, 'file')} taken, {counted(tally.published, 'slot')} published{end}"]
+    files = {
+        "already processed": tally.already_taken,
+        "identical to one already processed; skipped": tally.copies,
+        "moved to quarantine": tally.quarantined,
+        "bad, and could not be moved to quarantine": tally.unmoved,
+        "changed after being processed": tally.changed,
+        "left for the next run": tally.left,
+        "neither CSV nor Parquet by name; ignored": tally.not_snapshots,
+    }
+    slots = {"held back": tally.held, "already published by an earlier run": tally.found_published}
+    for noun, outcomes in {"file": files, "slot": slots}.items():
+        lines += [f"{counted(number, noun)} {outcome}." for outcome, number in outcomes.items() if number]
+    return "\n".join(lines)

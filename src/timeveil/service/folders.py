@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -45,28 +43,20 @@ UNFINISHED = (".tmp", ".part")
 SNAPSHOTS = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
 LINES = (".csv", ".tsv")
 """Names of files whose last byte, if they are complete, mostly ends a line."""
-_LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
+LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
 
 
 Look: TypeAlias = tuple[str, int, int]
 """Name, size and time of change of a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A file of the inbox; its size and time of change show whether it was touched since."""
 
-    path: Path
+    name: str
     size: int
     changed_at: int
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    def look(self) -> Look:
-        return self.name, self.size, self.changed_at
+    path: Path
 
     @property
     def printable(self) -> str:
@@ -76,10 +66,6 @@ class Arrival:
     def is_named_in_unicode(self) -> bool:
         """Whether the bytes of its name are UTF-8."""
         return not any("\ud800" <= letter <= "\udfff" for letter in self.name)
-
-    @property
-    def is_gone(self) -> bool:
-        return not os.path.lexists(self.path)
 
     def digest(self) -> str:
         with self._translated():
@@ -102,11 +88,11 @@ class Arrival:
 
 
 def arrivals_in(
-    inbox: Path, known: Mapping[str, Look] = {}, *, only_new: bool = False
+    inbox: Path, looks: Mapping[str, Look] = {}, *, only_new: bool = False
 ) -> tuple[Iterator[Arrival | None], int]:
     """The snapshots of a folder in the order of their names, and how many files are not snapshots.
 
-    A file that looks as it is known is None, and with `only_new` every one of a known name. Files that are
+    A file that looks as in `looks` is None, and with `only_new` every one of a name in it. Files that are
     still being written start with a dot or end in `.tmp` or `.part`. Each file is looked at when its turn
     comes; until then only its name is in memory.
     """
@@ -120,20 +106,12 @@ def arrivals_in(
 
     def arrivals() -> Iterator[Arrival | None]:
         for name in snapshots:
-            if name in known and (only_new or _is_as_known(f"{inbox}/{name}", known[name])):
+            if only_new and name in looks:
                 yield None
             elif (arrival := _look(inbox / name)) is not None:
-                yield arrival
+                yield None if arrival[:3] == looks.get(name) else arrival
 
     return arrivals(), ignored
-
-
-def _is_as_known(path: str, look: Look) -> bool:
-    """Whether a file has this size and time; quick, because an inbox may hold thousands of known files."""
-    with suppress(OSError):
-        stat = os.stat(path)  # noqa: PTH116 (a path object costs more than the question)
-        return (stat.st_size, stat.st_mtime_ns) == look[1:]
-    return False
 
 
 def _look(path: Path) -> Arrival | None:
@@ -148,16 +126,12 @@ def _look(path: Path) -> Arrival | None:
             if path.is_symlink():
                 raise
             return None
-    return Arrival(path, stat.st_size, stat.st_mtime_ns) if S_ISREG(stat.st_mode) else None
+    is_file = S_ISREG(stat.st_mode)
+    return Arrival(path.name, stat.st_size, stat.st_mtime_ns, path) if is_file else None
 
 
 def _printable(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)
-
-
-def tidy(inbox: Path) -> None:
-    """Remove what killed runs left in quarantine."""
-    sweep(inbox / QUARANTINE, _LEFT_IN_QUARANTINE)
 
 
 def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
@@ -170,7 +144,11 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
     folder = arrival.path.parent / QUARANTINE
     with translate_os_errors(QUARANTINE):
         folder.mkdir(mode=0o700, exist_ok=True)
-        target = folder / _short(arrival, sha256)
+        name = arrival.name if arrival.is_named_in_unicode else arrival.printable
+        if len(name.encode()) > LONGEST_NAME:  # leaves no room for what is added
+            begin = name.encode()[: LONGEST_NAME - 30].decode("utf-8", "ignore")
+            name = f"{begin}~{sha256[:16]}{arrival.path.suffix}"
+        target = folder / name
         if target.exists():
             target = folder / f"{sha256[:16]}-{target.name}"
         reason = folder / f"{target.name}.reason.txt"
@@ -185,15 +163,6 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
         finally:
             hidden.unlink(missing_ok=True)
     return target
-
-
-def _short(arrival: Arrival, sha256: str) -> str:
-    """The name of a file, cut and completed with a digest where it leaves no room for what is added."""
-    name = arrival.name if arrival.is_named_in_unicode else arrival.printable
-    if len(name.encode()) <= LONGEST_NAME:
-        return name
-    begin = name.encode()[: LONGEST_NAME - 30].decode("utf-8", "ignore")
-    return f"{begin}~{sha256[:16]}{arrival.path.suffix}"
 
 
 def snapshots_of(path: Path, parameters: Parameters) -> Iterator[tuple[str, Relation]]:
@@ -236,9 +205,7 @@ class Sink:
     def tidy(self) -> None:
         """Remove slots that a killed run did not finish."""
         for slots in (self.out / SLOTS, *self.out.glob(f"*/{SLOTS}")):
-            for entry in slots.iterdir() if slots.is_dir() else ():
-                if PARTIAL.fullmatch(entry.name):
-                    shutil.rmtree(entry, ignore_errors=True)
+            sweep(slots, PARTIAL)
 
     def refuse_any(self) -> None:
         """Refuse a folder with slots in it, before a state file is made for it."""

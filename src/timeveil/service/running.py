@@ -5,6 +5,7 @@ A run may end before its time, stopped by a signal or killed: every step is repe
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -13,31 +14,16 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
+from timeveil.domain.stored import sweep
 from timeveil.domain.wording import counted
-from timeveil.errors import (
-    BundleError,
-    InputError,
-    InternalError,
-    ParameterError,
-    RolesError,
-    TimeveilError,
-    raising,
-)
+from timeveil.errors import BundleError, InputError, ParameterError, RolesError, TimeveilError, raising
 from timeveil.folder.boundary import refuse_inside
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
-from timeveil.service.folders import (
-    Arrival,
-    Sink,
-    arrivals_in,
-    packed,
-    quarantine,
-    release_of,
-    snapshots_of,
-    tidy,
-)
+from timeveil.service import folders
+from timeveil.service.folders import Arrival
 from timeveil.service.parameters import Parameters
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
-from timeveil.service.status import Tally, is_repetitive, status_of
+from timeveil.service.status import MUCH_REPEATED, Tally, status_of
 
 USUAL_GAP = 31
 """Empty slots allowed before a file, unless the window is longer or another number is set."""
@@ -88,15 +74,20 @@ class Service:
         note: Callable[[Path], None] = lambda _: None,
     ) -> None:
         parameters.check()
-        _refuse_public(inbox, out, state)
+        # The published folder holds nothing private.
+        for noun, path in {"the state file": state, "the inbox": inbox}.items():
+            refuse_inside(path, noun, out=out)
         state = state.resolve()
+        if not state.parent.is_dir():
+            message = f"the folder for `{state.name}` does not exist"
+            raise BundleError(message, hint="create it first", code="folder-missing")
         # Looked at once before anything is made: an inbox that cannot be read stops here.
-        arrivals_in(inbox)
+        folders.arrivals_in(inbox)
         self._inbox, self._parameters, self._say = inbox, parameters, say
         self._settle = SETTLE if settle is None else settle
         self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
         self._publishers: dict[str, StreamPublisher] = {}
-        self._sink = Sink(out, parameters.format, note, several=parameters.stream_by is not None)
+        self._sink = folders.Sink(out, parameters.format, note, several=parameters.stream_by is not None)
         self.tally, self._announced = Tally(), set[str]()
         with ExitStack() as opened:
             # Before the state file is opened or made: two publishers must never work on one.
@@ -106,7 +97,7 @@ class Service:
             for stream in self._state.streams():
                 self._sink.refuse_foreign(stream, self._state.pending(stream=stream.id))
             self._sink.tidy()
-            tidy(inbox)
+            sweep(inbox / folders.QUARANTINE, folders.LEFT_IN_QUARANTINE)  # what killed runs left there
             # Files that need not be looked up in the state file as long as they look the same.
             self._settled = self._state.looks()
             self._open_files = opened.pop_all()
@@ -115,10 +106,7 @@ class Service:
         return self
 
     def __exit__(self, _type: Any, error: BaseException | None, _traceback: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, TimeveilError):  # its text could carry data
-            hint = "start again; if it happens again, please report it with the output of the command"
-            error = InternalError(f"an unexpected error ({type(error).__name__})", hint=hint)
-        if error is None or isinstance(error, TimeveilError):
+        if error is None or isinstance(error, Exception):
             self._state.note_error(error)
         self._open_files.close()
 
@@ -198,7 +186,7 @@ class Service:
 
     def _pass(self, stop: Stop, *, only_new: bool = False) -> bool:
         """Look at the inbox once; whether anything was taken."""
-        files, ignored = arrivals_in(self._inbox, self._settled, only_new=only_new)
+        files, ignored = folders.arrivals_in(self._inbox, self._settled, only_new=only_new)
         before = self.tally.taken
         self.tally.not_snapshots, self.tally.already_taken = ignored, 0
         self.tally.left = self.tally.unmoved = 0
@@ -212,7 +200,7 @@ class Service:
                 # Publishers may have taken what was not committed: the next use restores what was.
                 self._publishers.clear()
                 # What the system does not let us read is not bad: it stops the run, unless it has gone.
-                if not isinstance(error, InputError) or not arrival.is_gone:
+                if not isinstance(error, InputError) or os.path.lexists(arrival.path):
                     raise
                 continue
             if not goes_on:
@@ -221,7 +209,7 @@ class Service:
 
     def _deal_with(self, arrival: Arrival) -> bool:
         """Take, skip or quarantine one file; False if the files after it must wait."""
-        record = FileRecord(*arrival.look, sha256="")
+        record = FileRecord(*arrival[:3], sha256="")
         if not arrival.is_named_in_unicode:
             hint = "rename it and put it back"
             error = InputError("the name of the file is not UTF-8", hint=hint, code="bad-encoding")
@@ -229,7 +217,7 @@ class Service:
         earlier = self._state.file(arrival.name)
         # A bad file was moved away; one of the same name is a new attempt.
         if earlier is not None and earlier.outcome != "bad":
-            untouched = earlier[:3] == arrival.look
+            untouched = earlier[:3] == arrival[:3]
             if untouched or earlier.outcome != "copy" or arrival.digest() == earlier.sha256:
                 return self._skip(arrival, earlier, untouched=untouched)
         if arrival.is_unsettled(self._settle):
@@ -255,7 +243,7 @@ class Service:
             outcome = "changed" if not same else "copy" if outcome == "copy" else "taken"
             note = None if same else "changed after it was taken"
             with self._state.transaction():
-                self._state.put_file(FileRecord(*arrival.look, earlier.sha256, earlier.rows, outcome, note))
+                self._state.put_file(FileRecord(*arrival[:3], earlier.sha256, earlier.rows, outcome, note))
         if outcome == "changed" and self._is_news(arrival.name):
             self.tally.changed += 1
             self._say(
@@ -263,7 +251,7 @@ class Service:
                 "into a file of their own, and restore or remove the old one."
             )
         elif outcome != "changed":
-            self._settled[arrival.name] = arrival.look
+            self._settled[arrival.name] = arrival[:3]
         return True
 
     def _leave(self, arrival: Arrival, change: str) -> bool:
@@ -282,7 +270,7 @@ class Service:
         problem: TimeveilError | None = None
         try:
             rows, final, latest = 0, [], self._state.meta("latest")
-            for name, relation in snapshots_of(arrival.path, self._parameters):
+            for name, relation in folders.snapshots_of(arrival.path, self._parameters):
                 rows += relation.rows
                 slots = self._publisher(name).push(relation, max_gap=self._max_gap, since=latest)
                 final.append((name, slots))
@@ -310,7 +298,7 @@ class Service:
         boundary()
         self.tally.taken += 1
         facts = [self._publisher(name).facts for name, _ in final]
-        if any(is_repetitive(fact["repeated"], fact["rows_read"]) for fact in facts):
+        if any(fact["repeated"] > MUCH_REPEATED * fact["rows_read"] for fact in facts):
             self._warn()  # before slots are published, which cannot be taken back
         self._publish()
         return True
@@ -325,7 +313,7 @@ class Service:
         boundary()
         # After the record, so that a crash in between leaves a file that is known to be bad.
         try:
-            target = quarantine(arrival, record.sha256, error)
+            target = folders.quarantine(arrival, record.sha256, error)
         except BundleError as cause:
             # It stays in the inbox, is tried again at the next look, and is in nobody's way.
             self.tally.unmoved += 1
@@ -351,8 +339,8 @@ class Service:
         facts = {key: value for key, value in publisher.facts.items() if key != "seed"}
         number = self._state.put_stream(name, publisher.state(), facts)
         for slot in slots:
-            release = slot.release
-            self._state.add_pending(number, slot.index, slot.slot, release.manifest, packed(release.tables))
+            tables = folders.packed(slot.release.tables)
+            self._state.add_pending(number, slot.index, slot.slot, slot.release.manifest, tables)
 
     def _publish(self) -> None:
         """Write every stored slot to its folder, in order, and mark it; until l values came, hold all."""
@@ -364,7 +352,7 @@ class Service:
             if not stream.published:
                 self._sink.refuse_foreign(stream, pending)
             with raising(damaged(self._state.path.name), on=(KeyError, OSError, ValueError)):
-                release = release_of(pending)
+                release = folders.release_of(pending)
             # Folder first, mark second. A crash in between finds the folder and only marks it.
             new, sha256 = self._sink.publish(pending, release)
             boundary()
@@ -374,12 +362,3 @@ class Service:
             self.tally.published += new
             self.tally.found_published += not new
         self._state.shrink()
-
-
-def _refuse_public(inbox: Path, out: Path, state: Path) -> None:
-    """The published folder holds nothing private; the private files are elsewhere."""
-    for noun, path in {"the state file": state, "the inbox": inbox}.items():
-        refuse_inside(path, noun, out=out)
-    if not state.absolute().parent.is_dir():
-        message = f"the folder for `{state.name}` does not exist"
-        raise BundleError(message, hint="create it first", code="folder-missing")

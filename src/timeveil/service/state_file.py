@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from timeveil.domain.stored import lock_or_fail
-from timeveil.errors import BundleError, TimeveilError, raising, spell
+from timeveil.errors import BundleError, InternalError, TimeveilError, raising, spell
 from timeveil.reading.files import sync_folder, translate_os_errors
 
 APPLICATION = 0x74765354
@@ -153,9 +153,8 @@ class StateFile:
 
     def shrink(self) -> None:
         """Give back the room of a large slot, once most of the file is empty; not while somebody reads it."""
-        pages, empty, size = (
-            self._value(f"pragma {name}") for name in ("page_count", "freelist_count", "page_size")
-        )
+        names = ("page_count", "freelist_count", "page_size")
+        pages, empty, size = (self._value(f"pragma {name}") for name in names)
         if empty * size > SPARE_BYTES and 2 * empty > pages:
             with suppress(BundleError):
                 self._rows("vacuum")
@@ -168,10 +167,13 @@ class StateFile:
     def set_meta(self, key: str, value: Any) -> None:
         self._rows("insert or replace into meta values (?, ?)", key, json.dumps(value))
 
-    def note_error(self, error: TimeveilError | None) -> None:
+    def note_error(self, error: Exception | None) -> None:
         """Keep the last error for the operator; as well as a disk in trouble allows."""
         note = None
         if error is not None:
+            if not isinstance(error, TimeveilError):  # its text could carry data
+                hint = "start again; if it happens again, please report it with the output of the command"
+                error = InternalError(f"an unexpected error ({type(error).__name__})", hint=hint)
             hint = spell(error.template, "command")
             note = {"at": now(), "code": error.code, "message": error.message, "hint": hint}
         # The error that is being noted matters more than a failure to note it.

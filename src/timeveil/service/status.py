@@ -99,7 +99,7 @@ class Status:
                 f"{counted(self.slots_held, 'slot')} held back: fewer than {l} different values have arrived "
                 f"({few} at most), so none could have a record. If no others exist, l is too large."
             )
-        repeating = [stream for stream in self.streams if is_repetitive(stream.repeated, stream.rows_read)]
+        repeating = [each for each in self.streams if each.repeated > MUCH_REPEATED * each.rows_read]
         if repeating:
             most = max(stream.repeated / stream.rows_read for stream in repeating)
             streams = counted(len(repeating), "stream")
@@ -121,11 +121,6 @@ class Status:
         return warnings
 
     as_dict = as_dict
-
-
-def is_repetitive(repeated: int, rows: int) -> bool:
-    """Whether many records are of a person who has another one in the same slot."""
-    return repeated > MUCH_REPEATED * rows
 
 
 def status(state: Path) -> Status:

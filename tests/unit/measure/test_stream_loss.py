@@ -260,7 +260,8 @@ def test_merges_are_as_short_as_they_can_be(slots, spans):
 def test_windows_are_estimated_as_answer_would(pair):
     """The workload's arithmetic over sorted rows is that of one question at a time."""
     release, ledger = pair
-    journeys = Evidence(release, ledger).linked
+    evidence = Evidence(release, ledger)
+    journeys = evidence.linked
     there = journeys.published
     first = int(journeys.slot[there].min())
     place = journeys.slot[there] - first
@@ -271,7 +272,7 @@ def test_windows_are_estimated_as_answer_would(pair):
     chance = np.random.default_rng(2)
     for _ in range(30):
         begin, value, column, quasi = (int(n) for n in chance.integers((0, -1, -1, 0), (30, 4, 1, 3)))
-        labels = journeys.line.labels([first + begin, first + begin + 3])
+        labels = evidence.line.labels([first + begin, first + begin + 3])
         where = {}
         if value >= 0:
             where["ill"] = journeys.value.values[value].as_py()

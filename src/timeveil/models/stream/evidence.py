@@ -15,17 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.errors import TimeveilError, raising
-from timeveil.evidence.codes import (
-    Coded,
-    Integers,
-    column_of,
-    distinct_pairs,
-    encode,
-    encode_values,
-    fold,
-    mismatch,
-    plain_type,
-)
+from timeveil.evidence import codes
+from timeveil.evidence.codes import Coded, Integers, column_of, encode_values, fold, mismatch
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
@@ -80,7 +71,6 @@ class Journeys:
     where there is no such column.
     """
 
-    line: SlotLine
     origin: Integers
     noted: Integers
     slot: Integers
@@ -119,6 +109,12 @@ class Evidence(ReleaseEvidence):
         return getattr(self.release.guarantee, "true_slot", None)
 
     @cached_property
+    def reach(self) -> int:
+        """A record is published fewer than this many slots late."""
+        parameters = self.release.manifest["parameters"]
+        return int(parameters["window"] + parameters.get("jitter", 0))
+
+    @cached_property
     def bucketed(self) -> bool:
         """Whether sensitive values are in a table of their own, joined by bucket."""
         return "sensitive" in self.release.parts
@@ -134,7 +130,7 @@ class Evidence(ReleaseEvidence):
 
     def slot_runs(self, table: str = "data") -> pa.Array:
         """The slots of a table in its order, each run of equal ones once."""
-        kind = plain_type(schema_of(self.release, table).field(SLOT).type)
+        kind = codes.plain_type(schema_of(self.release, table).field(SLOT).type)
         batches = self.release.batches(table)
         runs = [pc.run_end_encode(batch.column(SLOT).cast(kind)).values for batch in batches]
         # Once more, because a run may go on in the next batch.
@@ -155,8 +151,8 @@ class Evidence(ReleaseEvidence):
         return Buckets(
             slot[example],
             number[example],
-            rows=_sums(owner[listed:], np.asarray(classes["rows"]), count),
-            size=_sums(owner[:listed], often, count),
+            rows=np.bincount(owner[listed:], np.asarray(classes["rows"]), count).astype(np.int64),
+            size=np.bincount(owner[:listed], often, count).astype(np.int64),
             listed=np.bincount(owner[:listed], minlength=count) > 0,
             owner=owner[:listed],
             value=encode_values(column_of(entries, self.sensitive_column)),
@@ -175,18 +171,16 @@ class Evidence(ReleaseEvidence):
         error = mismatch("the ledger's original has times and slots of another kind than the release")
         with raising(error, on=causes):
             times = column_of(data, str(roles.time))
-            line = line_of(self.release, times.type)
             bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
             columns = [self.original_column(name) for name in roles.quasi_columns]
             person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
             if roles.respondent is not None:
                 respondent = column_of(data, roles.respondent)
-                person, named = encode(respondent).codes, np.asarray(respondent.is_valid())
+                person, named = codes.encode(respondent).codes, np.asarray(respondent.is_valid())
             return Journeys(
-                line,
-                origin=line.origins(times),
-                noted=line.numbers(entries.column("origin")),
-                slot=line.numbers(entries.column(SLOT)),
+                origin=line_of(self.release, times.type).origins(times),
+                noted=self.line.numbers(entries.column("origin")),
+                slot=self.line.numbers(entries.column(SLOT)),
                 bucket=whole_numbers(bucket),
                 value=encode_values(column_of(data, roles.sensitive[0])),
                 quasi=fold([(coded.codes, coded.size) for coded in columns], len(times))[0],
@@ -255,7 +249,7 @@ def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Int
     """The index of each record's group; the size of each group; how many hold its commonest value."""
     index, _ = number_of_each(group)
     size = np.bincount(index)
-    owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
+    owner, _, often = codes.distinct_pairs(index, value, int(value.max(initial=0)) + 1)
     most = np.ones(len(size), dtype=np.int64)
     np.maximum.at(most, owner, often)
     return index, size, most
@@ -263,14 +257,10 @@ def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Int
 
 def number_of_each(numbers: Integers) -> tuple[Integers, int]:
     """Numbers as codes in their order, and how many different ones there are."""
-    values, codes = np.unique(numbers, return_inverse=True)
-    return codes.ravel(), len(values)
+    values, index = np.unique(numbers, return_inverse=True)
+    return index.ravel(), len(values)
 
 
 def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
     """Whole numbers; -1 for a missing one."""
     return np.asarray(pc.fill_null(column.cast(pa.int64()), -1)).astype(np.int64, copy=False)
-
-
-def _sums(owner: Integers, weights: Integers, count: int) -> Integers:
-    return np.bincount(owner, weights=weights, minlength=count).astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timeveil.domain.adversary import AnyAdversary
 from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from timeveil.models.stream.judges.attack import StreamBreach  # noqa: F401 what an attack gives
 
 Knowledge = Literal["published-slot", "true-slot", "several-slots"]
-KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
-
+KNOWLEDGE = {
+    "published-slot": "the slot in which a record was published",
+    "true-slot": "the true slot of a record",
+    "several-slots": "every slot in which a person was published",
+}
 MOST_SLOTS = 10_000
 """No window and no jitter is longer: a week of minutes, a year of hours, a generation of days."""
 
@@ -67,68 +70,47 @@ class StreamParameters(Parameters):
     l: int = parameter("No value may be held by more than 1 in l records of a bucket.", at_least=2, example=3)
     window: int = parameter(
         "Number of slots held back; a record is published fewer than this many slots late.",
-        at_least=1, at_most=MOST_SLOTS, example=7
-    )
+        at_least=1, at_most=MOST_SLOTS, example=7)
     slot: Any = parameter("Period that is published at once.", default="day", example="week", metavar="NAME")
-    move_cost: Any = parameter(
-        "Cost of publishing a record late: a name, or the costs of 0, 1, 2 ... slots.",
-        default="linear", example=(0, 1, 3), metavar="linear|quadratic|N,N,...", read=costs_from_text
-    )
-    withhold_cost: Any = parameter(
-        "Cost of withholding a record; that of moving it by a window if not set.",
-        default=None, example=10, metavar="X", private=True, read=float
-    )
+    move_cost: Any = parameter("Cost of publishing a record late: a name, or the costs of 0, 1, 2 ... slots.",
+        default="linear", example=(0, 1, 3), metavar="linear|quadratic|N,N,...", read=costs_from_text)
+    withhold_cost: Any = parameter("Cost of withholding a record; that of moving it by a window if not set.",
+        default=None, example=10, metavar="X", private=True, read=float)
     seed: int | None = parameter(
         "Secret number that decides which records move; a new one is drawn if not set.",
-        default=None, at_least=0, at_most=2**128 - 1, example=271828, private=True
-    )
+        default=None, at_least=0, at_most=2**128 - 1, example=271828, private=True)
     first_window: Literal["grow", "exact"] = parameter(
-        "How the first window is filled: slot by slot, or solved exactly.", default="grow", example="exact"
-    )
-    fill_empty: bool = parameter(
-        "Whether an empty slot may receive records of earlier ones.",
-        default=True, option="--keep-empty", off="Do not move records into empty slots."
-    )
+        "How the first window is filled: slot by slot, or solved exactly.", default="grow", example="exact")
+    fill_empty: bool = parameter("Whether an empty slot may receive records of earlier ones.",
+        default=True, option="--keep-empty", off="Do not move records into empty slots.")
     filler: Literal["never", "last_chance", "always"] = parameter(
         "When to also move records that their slot can spare, so that fewer are withheld.",
-        default="never", example="always"
-    )
-    jitter: int = parameter(
-        "Largest random delay of every record, in slots.",
-        default=0, at_least=0, at_most=MOST_SLOTS, example=1
-    )
+        default="never", example="always")
+    jitter: int = parameter("Largest random delay of every record, in slots.",
+        default=0, at_least=0, at_most=MOST_SLOTS, example=1)
     protect_slot: int | None = parameter(
         "Also promise a chance of at most 1 in N against anyone who knows when it happened; N is below l.",
-        default=None, at_least=2, example=2
-    )
+        default=None, at_least=2, example=2)
     spread: int = parameter(
         "With {protect_slot}, which moves records in small packets: number of later slots over which packets "
         "are spread at random.",
-        default=1, at_least=1, at_most=MOST_SLOTS, example=6, applies_with="protect_slot"
-    )
+        default=1, at_least=1, at_most=MOST_SLOTS, example=6, applies_with="protect_slot")
     fillers: int = parameter(
         "With {protect_slot}: number of packets that may move along, so that having been moved reveals less.",
-        default=0, at_least=0, at_most=MOST_SLOTS, example=8, applies_with="protect_slot"
-    )
+        default=0, at_least=0, at_most=MOST_SLOTS, example=8, applies_with="protect_slot")
     buckets: Literal["anatomy", "none"] = parameter(
         "How values are published: a second table lists those of each bucket, or each record has its own.",
-        default="anatomy", example="none"
-    )
+        default="anatomy", example="none")
     late: Literal["refuse", "move"] = parameter(
         "Records that arrive after their slot was published: refuse them, or move them to a later one.",
-        default="refuse", example="move"
-    )
+        default="refuse", example="move")
     nulls: Literal["error", "withhold"] = parameter(
         "Records without a time, a person or a sensitive value: refuse or withhold.",
-        default="error", example="withhold"
-    )
-    zone: str | None = parameter(
-        "Time zone in which times with an offset are read.",
-        default=None, example="Europe/Berlin", metavar="Z"
-    )
-    unit: str | None = parameter(
-        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
-    )
+        default="error", example="withhold")
+    zone: str | None = parameter("Time zone in which times with an offset are read.",
+        default=None, example="Europe/Berlin", metavar="Z")
+    unit: str | None = parameter("Unit of whole numbers in the time column.",
+        default=None, example="minute", metavar="UNIT")
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
     allow_loss: bool = allow_loss()
@@ -147,10 +129,8 @@ class StreamParameters(Parameters):
     def a_slot_is_a_granularity(self) -> Problem:
         if isinstance(self.slot, str) or type(self.slot).__name__ == "Granularity":
             return None
-        return (
-            f"`slot` must be a granularity or the name of one, got {type(self.slot).__name__}",
-            'use {slot="day"}; `timeveil granularities` lists the names',
-        )
+        problem = f"`slot` must be a granularity or the name of one, got {type(self.slot).__name__}"
+        return problem, 'use {slot="day"}; `timeveil granularities` lists the names'
 
     @rule("protect_slot", "l")
     def the_true_slot_is_promised_less(self) -> Problem:
@@ -165,14 +145,10 @@ class StreamParameters(Parameters):
         if self.protect_slot is None or self.spread < self.window:
             return None
         if self.window < 2:
-            return (
-                f"`window` must be at least 2 with `protect_slot`, got {self.window}",
-                "use {window=7}, or 14 for slots of fewer than 50 records",
-            )
-        return (
-            f"`spread` must be below `window`, which is {self.window}, got {self.spread}",
-            "lower {spread}, or raise {window}",
-        )
+            problem = f"`window` must be at least 2 with `protect_slot`, got {self.window}"
+            return problem, "use {window=7}, or 14 for slots of fewer than 50 records"
+        problem = f"`spread` must be below `window`, which is {self.window}, got {self.spread}"
+        return problem, "lower {spread}, or raise {window}"
 
     @rule("protect_slot", "filler", "jitter", "first_window", "buckets", "late")
     def packets_exclude_the_plain_method(self) -> Problem:
@@ -198,28 +174,20 @@ class ServiceParameters(Parameters):
     model = "stream"
     command = "publish-stream"
 
-    state: str | None = parameter(
-        "In service: private state file.", default=None, example="stream.db", metavar="PATH", path=True
-    )
-    stream_by: str | None = parameter(
-        "In service: column with a separate stream for each value.",
-        default=None, example="hospital", metavar="C"
-    )
+    state: str | None = parameter("In service: private state file.",
+        default=None, example="stream.db", metavar="PATH", path=True)
+    stream_by: str | None = parameter("In service: column with a separate stream for each value.",
+        default=None, example="hospital", metavar="C")
     follow: bool = parameter("In service: keep watching the inbox.", default=False)
-    poll: float | None = parameter(
-        "With {follow}: seconds between looks at the inbox; 5 if not set.",
-        default=None, above=0, at_most=86_400, example=60, metavar="SECONDS", applies_with="follow"
-    )
+    poll: float | None = parameter("With {follow}: seconds between looks at the inbox; 5 if not set.",
+        default=None, above=0, at_most=86_400, example=60, metavar="SECONDS", applies_with="follow")
     close: bool = parameter("In service: publish the rest of the window and end the stream.", default=False)
     max_gap: int | None = parameter(
         "In service: quarantine a file that skips more slots than this; 31 or the window if not set.",
-        default=None, at_least=0, example=60
-    )
-
+        default=None, at_least=0, example=60)
     settle: float | None = parameter(
         "In service: seconds to wait for the rest of a CSV file without a final line break; 2 if not set.",
-        default=None, at_least=0, at_most=86_400, example=10, metavar="SECONDS"
-    )
+        default=None, at_least=0, at_most=86_400, example=10, metavar="SECONDS")
 
     @rule("follow", "close")
     def a_stream_that_ends_is_not_followed(self) -> Problem:
@@ -242,8 +210,7 @@ class StreamAdversary(AnyAdversary["StreamBreach"]):
 
     knows: Knowledge = parameter(
         "Slot that the outsider knows: that of publication, that of the event, or all of a person.",
-        default="published-slot", example="true-slot"
-    )
+        default="published-slot", example="true-slot")
 
 
 PARAMETERS, ADVERSARY = StreamParameters, StreamAdversary

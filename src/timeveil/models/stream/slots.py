@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +26,6 @@ NOWHERE: int = GAP
 """The number of anything that is not a slot."""
 _DAY = 86_400
 _SPARE = 100_000
-_NEAR = 5_000
 _DATED = re.compile(r"\d{4}(-\d\d(?!\d)(-\d\d(?!\d)( \d\d:\d\d(:\d\d)?)?)?)?")
 _COUNTED = re.compile(rf"({'|'.join(UNITS)})s? (-?\d+)")
 
@@ -94,45 +92,22 @@ def line_of(release: Release, kind: pa.DataType | None = None) -> SlotLine:
 
 
 def _search(granularity: Granularity, labels: pa.Array) -> Integers:
-    """The granule with each label: by one look-up between the first and the last, else one at a time."""
-    numbers = np.full(len(labels), NOWHERE, dtype=np.int64)
-    texts = labels.to_pylist()
-    entries = [entry for entry, text in enumerate(texts) if text is not None]
-    # Labels usually follow each other: find the ends, label everything between, and compare.
-    ends = [_find(granularity, texts[entry]) for entry in (*entries[:1], *entries[-1:])]
-    if ends and NOWHERE not in ends and max(ends) - min(ends) <= 4 * len(labels) + _SPARE:
-        span = np.arange(min(ends), max(ends) + 1)
-        entry = pc.index_in(labels, value_set=pa.array(granularity.label(span), pa.string()))
-        seen = np.asarray(entry.is_valid())
-        numbers[seen] = span[entry.drop_null().to_numpy()]
-    for index in entries:
-        if numbers[index] == NOWHERE:
-            numbers[index] = _find(granularity, texts[index])
-    return numbers
-
-
-def _find(granularity: Granularity, label: str) -> int:
-    rule = granularity.rule
-    if rule.extent is not None:
-        first, last = rule.following(np.array([rule.extent[0], rule.extent[1] - 1])).tolist()
-    elif granularity.clock == "any":
-        first, last = 0, 0
+    """The granule with each label: granules near what the texts suggest are labelled and compared."""
+    rule, texts = granularity.rule, labels.to_pylist()
+    if granularity.clock == "any" or rule.extent is not None:
+        low, high = rule.extent or (0, 1)
+        first, last = rule.following(np.array([[low], [high - 1]]))
     else:
-        starts = _dated(label) if granularity.clock == "civil" else _counted(label)
-        if starts is None:
-            return NOWHERE
-        first, last = rule.following(np.array(starts)).tolist()
-        # The text of a label is only a hint, so its neighbours are tried, too.
-        first, last = first - 1, last + 1
-        if last - first > _NEAR:
-            return NOWHERE
-    return _labelled(granularity, first, last).get(label, NOWHERE)
-
-
-@lru_cache(maxsize=64)
-def _labelled(granularity: Granularity, first: int, last: int) -> dict[str, int]:
-    numbers = range(first, last + 1)
-    return dict(zip(granularity.label(np.array(numbers)), numbers, strict=True))
+        read = _dated if granularity.clock == "civil" else _counted
+        spans = [span for text in texts if text is not None and (span := read(text)) is not None]
+        first, last = np.unique(rule.following(np.array(spans, np.int64).reshape(-1, 2)), axis=0).T
+        # A text is only a hint: neighbours are tried, too, and one that fits very many granules is no label.
+        order = (last - first).argsort()
+        order = order[(last - first)[order].cumsum() <= 10 * len(texts) + _SPARE]
+        first, last = first[order] - 1, last[order] + 1
+    numbers = np.unique(np.concatenate([first[:0], *map(np.arange, first, last + 1)]))
+    granules = dict(zip(granularity.label(numbers), numbers.tolist(), strict=True))
+    return np.array([granules.get(text, NOWHERE) for text in texts], np.int64)
 
 
 def _dated(label: str) -> tuple[int, int] | None:

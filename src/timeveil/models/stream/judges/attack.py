@@ -137,19 +137,21 @@ class _Scene:
         return before, after, {name: after.only(mask) for name, mask in parts.items()}
 
     def by_several_slots(self) -> Chances:
-        published, bucket = self.published, self._bucket_of_each()
-        owner, number, _ = distinct_pairs(self.person[published], bucket, int(bucket.max(initial=0)) + 1)
+        person, bucket = self.person[self.published], self._bucket_of_each()
+        owner, number, _ = distinct_pairs(person, bucket, int(bucket.max(initial=0)) + 1)
         people, buckets = np.unique(owner, return_counts=True)
         recurring = people[buckets > 1]
-        chosen = np.isin(owner, recurring)
-        true, constant = self._values_of(recurring)
-        person = np.searchsorted(recurring, owner[chosen])
-        chance = self._in_all(person, number[chosen], bucket, np.where(constant, true, -1))
-        after = Posterior(chance, np.ones(len(recurring)))
+        rows, chosen = np.isin(person, recurring), np.isin(owner, recurring)
+        # Of their published records: the value of each person, whether always, and the best guess before.
+        index = np.searchsorted(recurring, person[rows])
+        holder, value, _ = distinct_pairs(index, self.value[self.published][rows], self.values)
+        constant = np.bincount(holder, minlength=len(recurring)) == 1
+        true = value[np.searchsorted(holder, np.arange(len(recurring)))]
         best = np.zeros(len(recurring))
-        member = np.isin(self.person[published], recurring)
-        index = np.searchsorted(recurring, self.person[published][member])
-        np.maximum.at(best, index, self.original[published][member])
+        np.maximum.at(best, index, self.original[self.published][rows])
+        case = np.searchsorted(recurring, owner[chosen])
+        chance = self._in_all(case, number[chosen], bucket, np.where(constant, true, -1))
+        after = Posterior(chance, np.ones(len(recurring)))
         parts = {"constant": after.only(constant), "changing": after.only(~constant)}
         return Posterior(best, after.weight), after, parts
 
@@ -189,14 +191,6 @@ class _Scene:
         total = np.bincount(owner, weights=likely, minlength=people)
         entry = np.where(constant, np.searchsorted(keys, np.arange(people) * self.values + true), 0)
         return np.where(constant, likely[entry] / np.where(constant, total, 1.0), 0.0)
-
-    def _values_of(self, recurring: Integers) -> tuple[Integers, Mask]:
-        """A published value of each recurring person, and whether it is the only one."""
-        rows = np.flatnonzero(self.published & np.isin(self.person, recurring))
-        person = np.searchsorted(recurring, self.person[rows])
-        owner, value, _ = distinct_pairs(person, self.value[rows], self.values)
-        first = np.searchsorted(owner, np.arange(len(recurring)))
-        return value[first], np.bincount(owner, minlength=len(recurring)) == 1
 
     def _bucket_of_each(self) -> Integers:
         """Per published record its bucket; without buckets, its slot and quasi-identifiers."""

@@ -19,16 +19,11 @@ from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.stream.evidence import LEDGER_FAULTS, Evidence
 
+Columns = Sequence[Mapping[str, Any]]
 MOST_SLOTS = 10_000
 PACKET_PARAMETERS = ("protect_slot", "spread", "fillers")
 # What packets take the place of, or cannot be combined with.
-_WITH_PACKETS = {
-    "filler": "never",
-    "jitter": 0,
-    "first_window": "grow",
-    "buckets": "anatomy",
-    "late": "refuse",
-}
+_EXCLUDED = {"filler": "never", "jitter": 0, "first_window": "grow", "buckets": "anatomy", "late": "refuse"}
 _ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
 _FIXED_NAMES = ("slot", "bucket", "count")
 """Roles whose columns are called the same."""
@@ -142,11 +137,6 @@ SENTENCES = {
 }
 
 
-def reach(parameters: Mapping[str, Any]) -> int:
-    """A record is published fewer than this many slots late."""
-    return int(parameters["window"] + parameters.get("jitter", 0))
-
-
 def check_shape(release: Release, findings: Findings) -> bool:
     """Expect a manifest with every section of a stream, and nothing else."""
     if not checks.check_shape(release, findings, MANIFEST):
@@ -188,9 +178,7 @@ def check_columns(release: Release, findings: Findings) -> bool:
     return len(findings.violations) == before
 
 
-def _check_roles(
-    table: str, columns: Sequence[Mapping[str, Any]], allowed: Sequence[str], findings: Findings
-) -> None:
+def _check_roles(table: str, columns: Columns, allowed: Sequence[str], findings: Findings) -> None:
     roles = [column["role"] for column in columns]
     ordered = set(roles) <= set(allowed) and roles == sorted(roles, key=allowed.index)
     once = all(roles.count(role) == 1 for role in allowed if role not in ("quasi", "keep"))
@@ -199,9 +187,7 @@ def _check_roles(
     findings.expect("columns:names", named, table=table)
 
 
-def _check_kinds(
-    release: Release, table: str, columns: Sequence[Mapping[str, Any]], findings: Findings
-) -> None:
+def _check_kinds(release: Release, table: str, columns: Columns, findings: Findings) -> None:
     """Slots are labels or numbers, buckets and counts are numbers."""
     labelled = release.manifest["time"].get("slot_definition") is not None
     for role in (column["role"] for column in columns if column["role"] in _FIXED_NAMES):
@@ -225,7 +211,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
         "slot:title": definition is None or checks.has_catalogue_title(definition, time),
         "slot:parameter": parameters["slot"] == slot,
         "manifest:clock": _is_clock(time),
-        "parameters:cost": _is_cost(parameters),
+        "parameters:cost": _is_cost(parameters, evidence.reach),
     }
     findings.expect_all(facts)
     _check_packet_statements(evidence.true_slot, parameters, findings)
@@ -242,12 +228,12 @@ def _is_clock(time: Mapping[str, Any]) -> bool:
     return zone is None and (slot is None if unit is None else unit in UNITS and bool(slot))
 
 
-def _is_cost(parameters: Mapping[str, Any]) -> bool:
+def _is_cost(parameters: Mapping[str, Any], reach: int) -> bool:
     """A name; or a cost from 0 for each distance that a record may move, rising and never slowing down."""
     costs = parameters["move_cost"]
     if isinstance(costs, str):
         return True
-    if len(costs) != max(parameters["window"] + 1, reach(parameters)) or costs[0] != 0:
+    if len(costs) != max(parameters["window"] + 1, reach) or costs[0] != 0:
         return False
     steps = [after - before for before, after in pairwise(costs)]
     grain = 1e-9 * costs[-1]  # costs are rounded when they are written
@@ -265,6 +251,6 @@ def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any],
     )
     if findings.expect("parameters:missing", not missing, names=", ".join(missing)):
         findings.expect("guarantee:true-slot", parameters["protect_slot"] == promise)
-    wrong = [name for name, fixed in _WITH_PACKETS.items() if parameters[name] != fixed]
+    wrong = [name for name, fixed in _EXCLUDED.items() if parameters[name] != fixed]
     findings.expect("parameters:packets", not wrong, names=", ".join(wrong))
     findings.expect("parameters:spread", 1 <= parameters.get("spread", 1) < parameters["window"])

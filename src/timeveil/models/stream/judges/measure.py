@@ -329,10 +329,9 @@ def move_costs(stated: str | Sequence[float], furthest: int) -> Floats:
     """
     if isinstance(stated, str):
         return np.arange(furthest + 1, dtype=np.float64) ** {"linear": 1, "quadratic": 2}[stated]
-    costs = [float(cost) for cost in stated]
-    while len(costs) <= furthest:
-        costs.append(costs[-1] + (costs[-1] - costs[-2] if len(costs) > 1 else 1.0))
-    return np.array(costs)
+    costs = np.array(stated, dtype=np.float64)
+    step = costs[-1] - costs[-2] if len(costs) > 1 else 1.0
+    return np.append(costs, costs[-1] + step * np.arange(1, furthest + 2 - len(costs)))
 
 
 def _measure_packets(evidence: Evidence) -> PacketLoss | None:

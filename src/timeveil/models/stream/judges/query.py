@@ -59,8 +59,8 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
         return Estimate(rows, low=rows, high=rows, unknown=conditions.unknown)
     classes, buckets = classes_of(release, [SLOT, BUCKET], among=among), evidence.buckets
     index = buckets.index(evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1)))
-    held = sought[buckets.value.codes]
-    holders = np.bincount(buckets.owner[held], weights=buckets.often[held], minlength=len(buckets.size))
+    matching = buckets.often * sought[buckets.value.codes]
+    holders = np.bincount(buckets.owner, weights=matching, minlength=len(buckets.size))
     # A bucket that only the table `data` has, in a damaged release, holds nobody.
     listed = buckets.listed[index]
     fit, index = np.asarray(classes["rows"])[listed], index[listed]
@@ -144,7 +144,8 @@ def draw_windows(
     column = np.where(question >= 2, column, -1).tolist()
     value = np.where(question % 2 == 1, truth.value[record], -1).tolist()
     quasi = [int(truth.quasi[c][r]) if c >= 0 else -1 for c, r in zip(column, record, strict=True)]
-    return [Window(b, b + span, *asked) for b, *asked in zip(first, value, column, quasi, strict=True)]
+    questions = zip(first, value, column, quasi, strict=True)
+    return [Window(begin, begin + span, *sought) for begin, *sought in questions]
 
 
 def estimate(published: Publication, window: Window) -> float:

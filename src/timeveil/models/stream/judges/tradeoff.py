@@ -9,7 +9,7 @@ from timeveil.domain.guarantee import LDiversity
 from timeveil.domain.release import Release
 from timeveil.evidence.published import same_columns
 from timeveil.models.stream.judges.measure import StreamLoss
-from timeveil.models.stream.parameters import StreamAdversary
+from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary
 
 SLOTS = 5  # length in slots of the windows that are counted
 ASKED: Mapping[str, int] = {}
@@ -19,18 +19,12 @@ LOSSES = {
     "moved": "the share of records that were published late",
 }
 basis = same_columns
-
-_SLOTS = {
-    "published-slot": "the slot in which a record was published",
-    "true-slot": "the slot in which it happened",
-    "several-slots": "every slot in which a person was published",
-}
 GOAL = "knows a person's true value"
 
 
 def known(adversary: Mapping[str, Any]) -> str:
     """What the adversary knows, in words."""
-    return f"the quasi-identifiers and {_SLOTS[adversary['knows']]}"
+    return f"the quasi-identifiers and {KNOWLEDGE[adversary['knows']]}"
 
 
 def outsider(_explored: str = "", options: Mapping[str, Any] = {}) -> StreamAdversary:

@@ -25,19 +25,9 @@ import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
+from timeveil.evidence import codes
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import (
-    Coded,
-    Integers,
-    Sides,
-    align,
-    column_of,
-    differing,
-    distinct_pairs,
-    encode,
-    encode_values,
-    fold_both,
-)
+from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs
 from timeveil.evidence.published import classes_of
 from timeveil.evidence.row_order import check_row_order
 from timeveil.models.stream.evidence import (
@@ -51,13 +41,7 @@ from timeveil.models.stream.evidence import (
     number_of_each,
     whole_numbers,
 )
-from timeveil.models.stream.judges.manifest import (
-    SENTENCES,
-    check_columns,
-    check_shape,
-    check_statements,
-    reach,
-)
+from timeveil.models.stream.judges.manifest import SENTENCES, check_columns, check_shape, check_statements
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 
@@ -93,10 +77,11 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
     else:
         # Every slot is checked as one bucket.
         classes = classes_of(release, [SLOT, evidence.sensitive_column])
-        rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
+        rows, slot = np.asarray(classes["rows"]), codes.encode(classes.column(0))
         _check_row_count(rows, release.manifest["counts"]["rows"], findings)
         size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-        _check_values(slot.codes, encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings)
+        value = codes.encode_values(classes.column(1))
+        _check_values(slot.codes, value, rows, size, evidence.l, "slot", findings)
     return True
 
 
@@ -212,14 +197,14 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
 def _check_origins(evidence: Evidence, findings: Findings) -> None:
     findings.check("the ledger lists the slot of every complete record, and no other record is published")
     journeys, manifest = evidence.journeys, evidence.release.manifest
-    counts, parameters = manifest["counts"], manifest["parameters"]
+    counts, window = manifest["counts"], manifest["parameters"]["window"]
     findings.expect_none("origin", records=journeys.complete & (journeys.noted != journeys.origin))
     findings.expect_none("incomplete-rows", records=journeys.published & ~journeys.complete)
     findings.check("the slots go from the first to the last of the records, and as far as they were delayed")
     origin, labels = journeys.origin[journeys.complete], [None, None]
     if len(origin):
-        ends = [int(origin.min()), int(origin.max()) + reach(parameters) - parameters["window"]]
-        labels = journeys.line.labels(ends).to_pylist()
+        ends = [int(origin.min()), int(origin.max()) + evidence.reach - window]
+        labels = evidence.line.labels(ends).to_pylist()
     findings.expect("slot:ends", labels == [counts["first_slot"], counts["last_slot"]])
 
 
@@ -228,9 +213,9 @@ def _check_moves(evidence: Evidence, findings: Findings) -> None:
     findings.check("no record was published before its slot")
     findings.expect_none("moved-back", records=journeys.distance < 0)
     # A ledger is that of a whole table, in which no record comes late, whatever `late` says.
-    furthest = reach(evidence.release.manifest["parameters"])
-    findings.check(f"no record was published {furthest} or more slots after its own")
-    findings.expect_none("moved-too-far", records=journeys.distance >= furthest, reach=furthest)
+    reach = evidence.reach
+    findings.check(f"no record was published {reach} or more slots after its own")
+    findings.expect_none("moved-too-far", records=journeys.distance >= reach, reach=reach)
     if evidence.private.original.roles.respondent is not None:
         findings.check("no person is twice in a published slot")
         pairs = np.stack([journeys.slot, journeys.person])[:, published]
@@ -280,7 +265,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     journeys, published = evidence.journeys, evidence.journeys.published
     slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
     findings.check("every slot has as many records as the ledger places there")
-    slots = _numbers(slot, journeys.line.numbers(column_of(evidence.release.parts["data"], SLOT)))
+    slots = _numbers(slot, evidence.line.numbers(column_of(evidence.release.parts["data"], SLOT)))
     findings.expect_none("slot-records", slots=_differences(*slots) != 0)
     findings.check("per value, the published and the withheld records are the original ones")
     if evidence.bucketed:
@@ -299,7 +284,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         column = evidence.original_column(name)
         before, after = align(Coded(column.codes[published], column.values), evidence.released_column(name))
         columns.append((before.codes, after.codes, before.size))
-    surplus, missing = differing(columns)
+    surplus, missing = codes.differing(columns)
     findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)
     if evidence.bucketed:
         findings.check("the values of every bucket are those of its records")
@@ -309,16 +294,16 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
             _numbers(journeys.bucket[published], buckets.number[buckets.owner]),
             (expected.codes, released.codes, expected.size),
         ]
-        unequal = _differences(*fold_both(columns), buckets.often) != 0
+        unequal = _differences(*codes.fold_both(columns), buckets.often) != 0
         findings.expect_none("bucket-values", values=unequal)
 
 
-def _differences(left: Integers, right: Integers, codes: int, weight: Integers | None = None) -> Integers:
+def _differences(left: Integers, right: Integers, size: int, weight: Integers | None = None) -> Integers:
     """Per code how many more there are on the left than on the right, where each has a weight."""
-    right_counts = np.bincount(right, weights=weight, minlength=codes).astype(np.int64)
-    return np.bincount(left, minlength=codes) - right_counts
+    right_counts = np.bincount(right, weights=weight, minlength=size).astype(np.int64)
+    return np.bincount(left, minlength=size) - right_counts
 
 
 def _numbers(left: Integers, right: Integers) -> Sides:
-    codes, count = number_of_each(np.concatenate([left, right]))
-    return codes[: len(left)], codes[len(left) :], count
+    index, count = number_of_each(np.concatenate([left, right]))
+    return index[: len(left)], index[len(left) :], count

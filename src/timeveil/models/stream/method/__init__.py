@@ -10,7 +10,7 @@
 | S_i | `timeveil.models.stream.method.reposition.Slot.withheld` | §II.C | what is withheld of a slot, so far |
 | μ | `timeveil.models.stream.method.settings.Costs.move` | §II.C | what moving by d slots costs |
 | β_s | `timeveil.models.stream.method.settings.Costs.of_value` | §II.C | what withholding a record costs |
-| IL | `timeveil.models.stream.method.reposition.Window.loss` | eqs. 1, 2 | information loss |
+| IL | `timeveil.models.stream.judges.measure.information_loss` | eqs. 1, 2 | information loss |
 | the initial solution | `timeveil.models.stream.method.reposition.least_suppression` | §III | as few withheld as possible |
 | the relay of r | `timeveil.models.stream.method.reposition.Window.relay` | eqs. 3, 4 | each record enters the slot that the next one leaves |
 | IG(r), ψ(r) | `timeveil.models.stream.method.reposition.Relay.gain` | eqs. 5, 6 | what a relay saves |

@@ -63,16 +63,6 @@ class Slots:
             raise InputError(message, hint=hint, code="gap")
         return slot
 
-    def refuse_beyond(self, last: int) -> None:
-        """Dates have four digits for the year; a slot after the last of them has no label."""
-        if self.granularity is None or self.axis.kind == "relative":
-            return
-        # Slots rise with time, so the slot of the last second bounds all that have a label.
-        end = int(self.granularity.index(np.array([END_OF_TIME]))[0])
-        if end != GAP and last > end:
-            hint = "check for wrong dates, or lower {jitter}"
-            raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
-
     def labels(self, slots: Sequence[int] | Ints) -> pa.Array:
         numbers = np.asarray(slots, np.int64)
         if self.granularity is None:
@@ -106,10 +96,6 @@ class Arrived:
         """Rows that lack a time, a person or a sensitive value."""
         return self.relation.rows - len(self.rows)
 
-    def columns(self, names: list[str]) -> pa.Table:
-        table = self.relation.table.select(names)
-        return table.take(pa.array(self.rows)) if self.incomplete else table
-
 
 def arrivals(table: Any, settings: Settings) -> Arrived:
     """Read a table of records and find the slot of each."""
@@ -118,7 +104,12 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
     rows = _complete(relation, settings)
     times = relation.table.column(relation.time)
     slot = slots.index(times if len(rows) == len(times) else times.take(pa.array(rows)))
-    slots.refuse_beyond(int(slot.max(initial=0)) + settings.options.reach - settings.options.window)
+    if slots.granularity is not None and slots.axis.kind != "relative":
+        # Dates have four digits for the year: slots after that of the last second have no label.
+        end = int(slots.granularity.index(np.array([END_OF_TIME]))[0])
+        if end != GAP and int(slot.max(initial=0)) + settings.options.jitter > end:
+            hint = "check for wrong dates, or lower {jitter}"
+            raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
     return Arrived(relation, slots, rows, slot)
 
 
@@ -156,9 +147,8 @@ def _relation(table: Any, settings: Settings) -> Relation:
     relation = with_risks(relation, settings.options.accept_risk)
     name = relation.roles.sensitive[0]
     column = relation.table.column(name)
-    for text in (name, relation.roles.respondent):
-        if text is not None:
-            _refuse_times(text, relation.table.column(text))
+    for role in filter(None, (name, relation.roles.respondent)):
+        _refuse_times(role, relation.table.column(role))
     numbers = without_nan(column)
     if numbers is column:
         return relation
@@ -184,8 +174,7 @@ def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
 def _complete(relation: Relation, settings: Settings) -> Ints:
     """Numbers of the rows that have everything a stream needs."""
     roles, complete = relation.roles, np.ones(relation.rows, np.bool_)
-    needed = [name for name in (roles.time, roles.respondent, *roles.sensitive) if name is not None]
-    for name in needed:
+    for name in filter(None, (roles.time, roles.respondent, *roles.sensitive)):
         column = relation.table.column(name)
         count = column.null_count
         if count and settings.options.nulls == "error":

@@ -19,7 +19,7 @@ import numpy as np
 
 from timeveil.domain.loss import refuse_loss
 from timeveil.models.stream.method.packets import Packet, Waiting
-from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, Snapshot, deal, snapshot_of
+from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, snapshot_of
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
 
@@ -249,9 +249,8 @@ class WindowStream(Stream):
         span, snapshots = range(self.first, self.last + 1), self.placement.snapshots
         counts = [snapshots[slot].counts if slot in snapshots else {} for slot in span]
         settings, self.window = self.settings, self._empty_window()
-        published, withheld = solve_window(
-            self.first, counts, settings.l, settings.costs.move, self._beta, self._ties(self.last)
-        )
+        costs, ties = (settings.costs.move, self._beta), self._ties(self.last)
+        published, withheld = solve_window(self.first, counts, settings.l, *costs, ties)
         for slot in span:
             self.window.place(slot, published[slot], withheld[slot])
         self.solved = True
@@ -264,7 +263,14 @@ class WindowStream(Stream):
         placed = self.placement.place(slot, self.window, self.people)
         self.emitted = number
         self.tally.update(published=len(placed.records), slots=1, duplicates=slot.size - len(placed.records))
-        self._count_moves(number, placed)
+        for origin, guests in placed.guests.items():
+            self._moved(number - origin, len(guests))
+        if self.true_slots:
+            # Late and delayed records have come further than from the slot they arrived in.
+            arrived = {record: origin for origin, guests in placed.guests.items() for record in guests}
+            for record in self.true_slots.keys() & placed.records.tolist():
+                self._moved(number - arrived.get(record, number), -1)
+                self._moved(number - self.true_slots.pop(record), 1)
         self._forget(placed.records.tolist() if self.people else ())
         # Records move by at most window - 1 slots: this was the last slot for that origin.
         self._give_up(number - options.window + 1)
@@ -273,17 +279,6 @@ class WindowStream(Stream):
         codes = np.repeat(np.fromiter(placed.counts, np.int64), counts)
         buckets = deal(number, counts, options.l, self.chance) if options.buckets == "anatomy" else None
         return Final(number, placed.records, codes, buckets)
-
-    def _count_moves(self, number: int, placed: Snapshot) -> None:
-        for origin, guests in placed.guests.items():
-            self._moved(number - origin, len(guests))
-        if self.true_slots:
-            # Late and delayed records have come further than from the slot they arrived in.
-            arrived = {record: origin for origin, guests in placed.guests.items() for record in guests}
-            for record in placed.records.tolist():
-                if record in self.true_slots:
-                    self._moved(number - arrived.get(record, number), -1)
-                    self._moved(number - self.true_slots.pop(record), 1)
 
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""

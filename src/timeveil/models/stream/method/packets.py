@@ -143,7 +143,7 @@ class SlotStep:
 
     def fill(self) -> None:
         """FILL: let packets without the commonest values wait, where the slot can spare them."""
-        waiting = sum(packet.filler for packet in self.waiting.packets)
+        waiting = len(self.fillers)
         # A slot that had to hold packets has none to spare for others.
         while not self.skewed and waiting < self.options.fillers and self._can_spare():
             values = self.core.pick(self.size, self.draws, barred=self.core.tally.at_highest())
@@ -168,7 +168,13 @@ class SlotStep:
             pass  # more than needed, so that buckets can be smaller
         if not self.guests:
             while self.natives:
-                self._return(self.natives.pop())
+                packet = self.natives.pop()
+                self.mixed.difference_update(self._people(packet))
+                # Back to the core, or to wait if the core has no room for it.
+                if self.core.tally.lack_with(packet.values, self.l) > 0:
+                    self._wait(packet, filler=True)
+                else:
+                    self._dissolve(packet)
 
     def _help(self) -> bool:
         """(a) A packet of the slot itself joins, without the commonest values of the mixture."""
@@ -218,17 +224,7 @@ class SlotStep:
 
     def publish(self) -> None:
         """PUBLISH: the core in buckets of its own, each a packet; the mixture in buckets of whole packets."""
-        groups = [[packet] for packet in self._core_packets() if self._enters(packet)]
-        groups += split([*self.guests, *self.natives], self.l)
-        self.gone.update(packet.number for packet in [*self.guests, *self.natives])
-        # Buckets are numbered by chance, so that a number does not reveal whether it is one of the core.
-        numbers = list(range(len(groups)))
-        self.draws.shuffle(numbers)
-        for number, group in zip(numbers, groups, strict=True):
-            self.outcome.published += [(packet, number) for packet in group]
-
-    def _core_packets(self) -> list[Packet]:
-        """The core dealt out to as many packets as it has room for; every one has at least l values."""
+        # The core is dealt out to as many packets as it has room for; every one has at least l values.
         cells = self.core.records
         buckets = deal(self.slot, [len(cell) for cell in cells.values()], self.l, self.waiting.chance)
         packets = [self._packet([]) for _ in range(int(buckets.max(initial=-1)) + 1)]
@@ -236,7 +232,14 @@ class SlotStep:
         for bucket, (value, record) in zip(buckets.tolist(), records, strict=True):
             packets[bucket].values.append(value)
             packets[bucket].records.append(record)
-        return packets
+        groups = [[packet] for packet in packets if self._enters(packet)]
+        groups += split([*self.guests, *self.natives], self.l)
+        self.gone.update(packet.number for packet in [*self.guests, *self.natives])
+        # Buckets are numbered by chance, so that a number does not reveal whether it is one of the core.
+        numbers = list(range(len(groups)))
+        self.draws.shuffle(numbers)
+        for number, group in zip(numbers, groups, strict=True):
+            self.outcome.published += [(packet, number) for packet in group]
 
     def _can_spare(self) -> bool:
         return self.core.tally.lack(self.l) + self.size <= 0
@@ -279,14 +282,6 @@ class SlotStep:
         if self._enters(packet):
             self.natives.append(packet)
             self.mixture.add(packet.values)
-
-    def _return(self, packet: Packet) -> None:
-        """Send a packet of the slot back to the core, or let it wait if the core has no room for it."""
-        self.mixed.difference_update(self._people(packet))
-        if self.core.tally.lack_with(packet.values, self.l) > 0:
-            self._wait(packet, filler=True)
-        else:
-            self._dissolve(packet)
 
     def _people(self, packet: Packet) -> list[Hashable]:
         return [self.people[record] for record in packet.records] if self.people else []

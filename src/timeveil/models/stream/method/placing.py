@@ -20,10 +20,10 @@ value: who has which value of a bucket is uniform, and nothing depends on the or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, MutableSequence, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from hashlib import shake_128
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
@@ -79,19 +79,14 @@ class Draws:
     """Whole numbers drawn one after another for one purpose in one slot."""
 
     def __init__(self, chance: Chance, slot: int, purpose: bytes) -> None:
-        self._chance, self._slot, self._purpose = chance, slot, purpose
-        self._block = 0
-        self._unused: list[int] = []
+        # Numbered blocks, so that single draws depend on nothing but how many came before them.
+        blocks = (chance.words(slot, purpose + block.to_bytes(8, "big"), BLOCK) for block in count())
+        self._words: Iterator[int] = (word for block in blocks for word in reversed(block.tolist()))
 
     def below(self, bound: int) -> int:
         """A whole number from 0 to less than `bound`."""
-        if not self._unused:
-            # Numbered blocks, so that single draws depend on nothing but how many came before them.
-            purpose = self._purpose + self._block.to_bytes(8, "big")
-            self._unused = self._chance.words(self._slot, purpose, BLOCK).tolist()
-            self._block += 1
         # Python's whole numbers do not overflow: all 64 bits decide.
-        return self._unused.pop() * bound >> 64
+        return next(self._words) * bound >> 64
 
     def shuffle(self, items: MutableSequence[Any]) -> None:
         """Put items in random order (Fisher and Yates)."""
@@ -114,9 +109,9 @@ class Snapshot:
 
     def cells(self) -> Cells:
         cells, begin, records = {}, 0, self.records.tolist()
-        for value, count in self.counts.items():
-            cells[value] = records[begin : begin + count]
-            begin += count
+        for value, size in self.counts.items():
+            cells[value] = records[begin : begin + size]
+            begin += size
         return cells
 
 
@@ -156,9 +151,8 @@ class Placement:
         # Values in random order: of a person's records the first is taken, and codes must not decide which.
         values = sorted(slot.published)
         if people:
-            values = [
-                values[turn] for turn in self.chance.words(number, TURNS, len(values)).argsort().tolist()
-            ]
+            turns = self.chance.words(number, TURNS, len(values)).argsort().tolist()
+            values = [values[turn] for turn in turns]
         # The slot's own records first, then guests from ever further: `_trim` takes records off the end.
         for origin in sorted(origins, reverse=True):
             for value in values:
@@ -233,7 +227,7 @@ def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
 
 
 class Tally:
-    """How many records have which value; the commonest values are at hand as records come and go.
+    """How many records have which value, `size` in all, and `highest` of one value.
 
     >>> tally = Tally([5, 6, 6])
     >>> tally.size, tally.highest, tally.at_highest(), tally.lack(l=3)
@@ -245,29 +239,23 @@ class Tally:
 
     def __init__(self, values: Iterable[int] = ()) -> None:
         self.size = 0
-        self.highest = 0
         self.counts: dict[int, int] = {}
-        # _having[n] is the set of values that n records have; so the commonest are found without a search.
-        self._having: list[set[int]] = [set()]
         self.add(values)
 
     def add(self, values: Iterable[int], step: int = 1) -> None:
         """Count one record of each value more, or with a step of -1 one less."""
         for value in values:
-            count = self.counts.get(value, 0) + step
-            if count == len(self._having):
-                self._having.append(set())
-            self._having[count - step].discard(value)
-            self._having[count].add(value)
-            self.counts[value] = count
+            self.counts[value] = self.counts.get(value, 0) + step
             self.size += step
-            self.highest = max(self.highest, count)
-            while self.highest and not self._having[self.highest]:
-                self.highest -= 1
 
-    def at_highest(self) -> Set[int]:
-        """The commonest values, until the next record comes or goes."""
-        return self._having[self.highest]
+    @property
+    def highest(self) -> int:
+        return max(self.counts.values(), default=0)
+
+    def at_highest(self) -> set[int]:
+        """The commonest values."""
+        highest = self.highest
+        return {value for value, count in self.counts.items() if count == highest}
 
     def lack(self, l: int) -> int:
         return l * self.highest - self.size

@@ -28,7 +28,7 @@ from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
-from timeveil.errors import InputError, InternalError, ParameterError, raising
+from timeveil.errors import InputError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, python_values, refuse_wide_gap
 from timeveil.models.stream.method.flow import Arrivals, Final, PacketStream, Stream, stream_of
 from timeveil.models.stream.method.placing import Ints
@@ -103,7 +103,11 @@ def publish_stream(
     progress("repositioning", 0.6)
     stream.tally.update(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
     finals = stream.arrive(Arrivals(slots, rows, codes, None, people))
-    withheld = _packets_withheld(stream, finals)
+    # Packets that were given up, and those that still wait.
+    withheld = [pair for final in finals for pair in final.withheld]
+    if isinstance(stream, PacketStream):
+        waiting = stream.waiting.packets
+        withheld += [(record, packet.number) for packet in waiting for record in packet.records]
     finals += stream.end()
     stream.refuse_loss(len(codes) // max(int(np.bincount(codes).max(initial=0)), 1))
     progress("done", 1.0)
@@ -112,25 +116,13 @@ def publish_stream(
     release = layout.release(finals, stream.values.names, store)
     origin = np.full(relation.rows, GAP)
     origin[rows] = slots
-    facts = {
-        **_facts(stream, codes, origin, finals),
-        **relation.exceptions,
-        "parameters": release.manifest["parameters"],
-        "time": release.manifest["time"],
-    }
+    stated = {name: release.manifest[name] for name in ("parameters", "time")}
+    facts = {**_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
     return release, Ledger("stream", layout.entries(origin, finals, withheld), relation, facts=facts)
 
 
 def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
     return column if np.array_equal(rows, np.arange(len(column))) else column.take(pa.array(rows))
-
-
-def _packets_withheld(stream: Stream, finals: Sequence[Final]) -> Ints:
-    """Pairs of record and packet: packets that were given up, and those that still wait."""
-    pairs = [pair for final in finals for pair in final.withheld]
-    if isinstance(stream, PacketStream):
-        pairs += [(record, packet.number) for packet in stream.waiting.packets for record in packet.records]
-    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def _facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]) -> dict[str, Any]:
@@ -329,7 +321,9 @@ class StreamPublisher:
         roles, layout = self._settings.roles, self._layout
         person = [] if roles.respondent is None else [roles.respondent]
         columns = [*person, *roles.sensitive, *roles.quasi_columns, *roles.keep]
-        rows = arrived.columns(columns)
+        rows = arrived.relation.table.select(columns)
+        if arrived.incomplete:
+            rows = rows.take(pa.array(arrived.rows))
         if layout is None:
             return decode_dictionaries(rows)
         if len(arrived.slot) and arrived.slots != layout.slots:
@@ -387,9 +381,9 @@ class StreamPublisher:
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
         """Final slots with their tables; rows that no later slot can hold are forgotten."""
         slots, layout, names = [], self._layout, self._stream.values.names
+        if layout is None:  # no record came
+            return []
         for final in finals:
-            if layout is None:
-                raise InternalError("a slot became final before any record came", hint="please report it")
             release = layout.release([final], names, self._rows)
             # The tables are made now, because the rows will be forgotten.
             release = replace(release, parts=release.tables)

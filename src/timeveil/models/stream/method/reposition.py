@@ -110,8 +110,8 @@ class Window:
     >>> relay.gain, relay.moves
     (4, ((1, None, 2),))
     >>> window.apply(relay)
-    >>> window.loss(), window.slots[2].published
-    (1, {0: {2: 2, 1: 1}, 1: {2: 2}})
+    >>> window.slots[2].published
+    {0: {2: 2, 1: 1}, 1: {2: 2}}
     """
 
     def __init__(self, width: int, move: Sequence[int], withhold: Callable[[int], int]) -> None:
@@ -144,16 +144,6 @@ class Window:
         if slot is not None:
             for value, count in slot.withheld.items():
                 _add(self.waiting, value, -count)
-
-    def loss(self) -> int:
-        """Information loss of the window (eqs. 1 and 2)."""
-        moving = sum(
-            count * self.move[slot.number - origin]
-            for slot in self.slots.values()
-            for cell in slot.published.values()
-            for origin, count in cell.items()
-        )
-        return moving + sum(count * self.withhold(value) for value, count in self.waiting.items())
 
     def relay(self, value: int) -> Relay | None:
         """The relay of the latest withheld record of a value (§IV), if there is one."""

@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,9 @@ import pyarrow as pa
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import BundleError, ParameterError, raising
+from timeveil.models.stream.method import flow
 from timeveil.models.stream.method.arrivals import Slots, codes_of, python_values
-from timeveil.models.stream.method.flow import (
-    DELAYED,
-    HELD_BACK,
-    PUBLISHED,
-    PacketStream,
-    Stream,
-    Values,
-    WindowStream,
-    stream_of,
-)
+from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
 from timeveil.models.stream.method.placing import Ints, snapshot_of
 from timeveil.models.stream.method.reposition import Published
@@ -110,21 +103,20 @@ def arrow_bytes(table: pa.Table) -> bytes:
 def _window(stream: WindowStream) -> dict[str, Any]:
     slots = stream.window.slots.values()
     published = [
-        [slot.number, value, origin, count]
+        [slot.number, value, origin, size]
         for slot in slots
         for value, cell in slot.published.items()
-        for origin, count in cell.items()
+        for origin, size in cell.items()
     ]
-    withheld = [[slot.number, value, count] for slot in slots for value, count in slot.withheld.items()]
+    withheld = [[slot.number, value, size] for slot in slots for value, size in slot.withheld.items()]
     return {"solved": stream.solved, "published": sorted(published), "withheld": sorted(withheld)}
 
 
 def _packets(stream: PacketStream) -> dict[str, Any]:
     """Packets with the positions of their records among the rows of the state."""
-    packets, position = [], 0
+    packets, position = [], count()
     for packet in stream.waiting.packets:
-        records = list(range(position, position + len(packet.records)))
-        position += len(records)
+        records = list(islice(position, len(packet.records)))
         packets.append([packet.number, packet.origin, packet.due, packet.filler, packet.values, records])
     return {"next_packet": stream.waiting.number, "packets": packets}
 
@@ -135,7 +127,7 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
         bookkeeping += [(slot, stream.true_slots.get(record, slot), standing) for record in records]
     if content.held_back is not None:
         rows = pa.concat_tables([rows, content.held_back[0]])
-        bookkeeping += [(0, slot, HELD_BACK) for slot in content.held_back[1].tolist()]
+        bookkeeping += [(0, slot, flow.HELD_BACK) for slot in content.held_back[1].tolist()]
     numbers = np.array(bookkeeping, np.int64).reshape(-1, len(BOOKKEEPING))
     # Columns are named by position, since a column of the input may have the name of one of ours.
     names = [*map(str, range(rows.num_columns)), *BOOKKEEPING]
@@ -164,7 +156,7 @@ def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
         if check_seed and str(settings.seed) != numbers["seed"]:
             differ.append("seed")
         if not differ:
-            stream = stream_of(replace(settings, seed=int(numbers["seed"])))
+            stream = flow.stream_of(replace(settings, seed=int(numbers["seed"])))
             return _loaded(stream, numbers, tables, in_order=magic == MAGIC)
     message = f"the state was made with other parameters: {', '.join(differ)}"
     hint = "use the parameters that the stream began with, or begin a new stream"
@@ -182,14 +174,14 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
     rows = held_back = None
     if tables:
         records, values, names = (pa.ipc.open_stream(table).read_all() for table in tables)
-        stream.values = Values(python_values(values["values"]))
+        stream.values = flow.Values(python_values(values["values"]))
         bookkeeping = np.array([records[name].to_numpy() for name in BOOKKEEPING])
         standing = bookkeeping[2]
         rows = pa.table(records.columns[: -len(BOOKKEEPING)], names=names["names"].to_pylist())
-        late = np.flatnonzero(standing == HELD_BACK)
+        late = np.flatnonzero(standing == flow.HELD_BACK)
         if len(late):
             held_back = rows.take(pa.array(late)), bookkeeping[1, late]
-        live = np.flatnonzero((standing != HELD_BACK) & (standing != PUBLISHED))
+        live = np.flatnonzero((standing != flow.HELD_BACK) & (standing != flow.PUBLISHED))
         rows = rows.take(pa.array(live))
         person = stream.settings.roles.respondent
         if person is not None:
@@ -197,7 +189,11 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
         if isinstance(stream, WindowStream):
             _put_back(stream, rows, bookkeeping[:, live], in_order=in_order)
     if isinstance(stream, PacketStream):
-        _refill_packets(stream, numbers)
+        # Records are numbered anew, in the order of the rows.
+        stream.waiting.number, position = numbers["next_packet"], count()
+        for number, origin, due, filler, packet_values, positions in numbers["packets"]:
+            renumbered = list(islice(position, len(positions)))
+            stream.waiting.packets.append(Packet(number, origin, packet_values, renumbered, due, filler))
     if isinstance(stream, WindowStream):
         _refill_window(stream, numbers)
     return Loaded(stream, slots, rows, held_back, numbers["closed"])
@@ -211,7 +207,7 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
     stream.true_slots = dict(zip(late.tolist(), true_slot[late].tolist(), strict=True))
     for slot in dict.fromkeys(arrived.tolist()):
         records = np.flatnonzero(arrived == slot)
-        if standing[records[0]] == DELAYED:
+        if standing[records[0]] == flow.DELAYED:
             stream.delayed[slot] = [(records, codes[records])]
             continue
         # Records come in order of arrival, and draws depend on seed and slot only: same secret order.
@@ -227,25 +223,16 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
             stream.placement.unplaced[slot] = snapshot.cells()
 
 
-def _refill_packets(stream: PacketStream, numbers: Mapping[str, Any]) -> None:
-    """Packets as they were; records are numbered anew, in the order of the rows."""
-    stream.waiting.number, position = numbers["next_packet"], 0
-    for number, origin, due, filler, values, records in numbers["packets"]:
-        renumbered = list(range(position, position + len(records)))
-        stream.waiting.packets.append(Packet(number, origin, values, renumbered, due, filler))
-        position += len(records)
-
-
 def _refill_window(stream: WindowStream, numbers: Mapping[str, Any]) -> None:
     stream.solved = numbers["solved"]
     if stream.last is None or stream.emitted is None:
         return
     for slot in range(stream.emitted + 1, stream.last + 1):
         published: Published = {}
-        for number, value, origin, count in numbers["published"]:
+        for number, value, origin, size in numbers["published"]:
             if number == slot:
-                published.setdefault(value, {})[origin] = count
-        withheld = {value: count for number, value, count in numbers["withheld"] if number == slot}
+                published.setdefault(value, {})[origin] = size
+        withheld = {value: size for number, value, size in numbers["withheld"] if number == slot}
         stream.window.place(slot, published, withheld)
 
 

@@ -78,10 +78,8 @@ class Layout:
         *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
         self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
-        self._schemas = [
-            pa.schema([(name, kind) for name, _, kind in columns])
-            for columns in (self.data_columns, self.sensitive_columns)
-        ]
+        tables = (self.data_columns, self.sensitive_columns)
+        self._schemas = [pa.schema([(name, kind) for name, _, kind in table]) for table in tables]
         self._ranked: tuple[pa.Array, Ints] = (pa.array([], value[2]), np.zeros(0, np.int64))
 
     def release(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> Release:
@@ -136,7 +134,7 @@ class Layout:
         ]
         return pa.table(columns, schema=self._schemas[1])
 
-    def entries(self, origin: Ints, finals: Sequence[Final], withheld: Ints) -> pa.Table:
+    def entries(self, origin: Ints, finals: Sequence[Final], withheld: list[tuple[int, int]]) -> pa.Table:
         """The ledger's table: where each input row came from, and where it went.
 
         `origin` is the slot of each row, or `GAP` if incomplete; `withheld` has pairs of record and packet.
@@ -150,35 +148,29 @@ class Layout:
             column[published] = numbers
             return column
 
-        bucket = pa.nulls(len(origin), pa.int32())
-        if self.bucketed:
-            numbers = by_row(joined(final.buckets for final in finals))
-            bucket = pa.array(numbers, pa.int32(), mask=missing)
         entries = {
             "row": pa.array(np.arange(len(origin))),
-            "origin": self._coded_labels(origin, incomplete),
-            "slot": self._coded_labels(by_row(slots_of_records(finals)), missing),
-            "bucket": bucket,
+            "origin": self._labels(origin, incomplete),
+            "slot": self._labels(by_row(slots_of_records(finals)), missing),
+            "bucket": pa.nulls(len(origin), pa.int32()),
         }
+        if self.bucketed:
+            buckets = by_row(joined(final.buckets for final in finals))
+            entries["bucket"] = pa.array(buckets, pa.int32(), mask=missing)
         if self.settings.options.protect_slot is not None:
             packet = by_row(joined(final.packets for final in finals))
-            packet[withheld[:, 0]] = withheld[:, 1]
+            for record, number in withheld:
+                packet[record] = number
             entries["packet"] = pa.array(packet, pa.int64(), mask=incomplete)
         return pa.table(entries)
 
-    def _coded_labels(self, slot: Ints, missing: npt.NDArray[np.bool_]) -> pa.Array:
+    def _labels(self, slot: Ints, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
         """Slots as numbers, or as codes into their labels; null where missing."""
         if self.slots.granularity is None:
             return pa.array(slot, mask=missing)
-        index = np.zeros(len(slot), np.int32)
-        distinct, index[~missing] = np.unique(slot[~missing], return_inverse=True)
+        index, present = np.zeros(len(slot), np.int32), slice(None) if missing is None else ~missing
+        distinct, index[present] = np.unique(slot[present], return_inverse=True)
         return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), self.slots.labels(distinct))
-
-    def _labels(self, slot: Ints) -> pa.Array:
-        if self.slots.granularity is None:
-            return pa.array(slot)
-        distinct, position = np.unique(slot, return_inverse=True)
-        return self.slots.labels(distinct).take(pa.array(position))
 
     def _manifest(self, rows: int, buckets: int, finals: Sequence[Final]) -> dict[str, Any]:
         axis, rule, settings = self.slots.axis, self.slots.granularity, self.settings

@@ -18,7 +18,8 @@ from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes
 from timeveil.models.stream.judges.attack import StreamBreach, attack
 from timeveil.models.stream.judges.measure import StreamLoss, measure
-from timeveil.models.stream.parameters import StreamAdversary, StreamParameters
+from timeveil.models.stream.judges.tradeoff import known
+from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary, StreamParameters
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
 from timeveil.page.facts import Attempt, ReleaseFacts, attack_table
@@ -42,7 +43,7 @@ class Facts(ReleaseFacts):
         super().__init__(evidence, hierarchies)
         self.true_slot: int | None = evidence.true_slot
         self.bucketed: bool = self.parameters["buckets"] != "none"
-        self.furthest: int = self.parameters["window"] - 1 + self.parameters["jitter"]
+        self.furthest: int = evidence.reach - 1
 
     @cached_property
     def slots(self) -> dict[str, int]:
@@ -53,11 +54,9 @@ class Facts(ReleaseFacts):
         if self.ledger is None:
             return {"slots_with_records": 0, "slots_not_eligible": 0}
         journeys = self.evidence.linked
-        complete, values = journeys.complete, journeys.value
-        distinct, slot = np.unique(journeys.origin[complete], return_inverse=True)
-        codes = values.codes[complete]
+        slot, codes = (column[journeys.complete] for column in (journeys.origin, journeys.value.codes))
         ineligible = ineligible_slots(slot, codes, self.l)
-        numbers = {"slots_with_records": len(distinct), "slots_not_eligible": ineligible}
+        numbers = {"slots_with_records": len(np.unique(slot)), "slots_not_eligible": ineligible}
         if self.true_slot is not None:
             weaker = least_packet_sizes(slot, codes, self.true_slot) < self.true_slot
             numbers["records_promised_less"] = int(np.count_nonzero(weaker))
@@ -89,13 +88,10 @@ class Facts(ReleaseFacts):
             return None
         parts = {fate: self.breach.parts[fate] for fate in ("moved", "missing") if fate in self.breach.parts}
         numbers: dict[str, Any] = {"fates": {f: part.mean for f, part in parts.items() if len(part.chance)}}
-        if self.returning is not None and self.returning.people:
-            above = self.returning.share_above(1 / self.l)
-            numbers["returning"] = {
-                "people": self.returning.people,
-                "share": above,
-                "mean": self.returning.mean,
-            }
+        breach = self.returning
+        if breach is not None and breach.people:
+            above = breach.share_above(1 / self.l)
+            numbers["returning"] = {"people": breach.people, "share": above, "mean": breach.mean}
         return numbers
 
     @property
@@ -130,27 +126,23 @@ class Facts(ReleaseFacts):
 
 def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach | None = None) -> Summary:
     """An attack as a page; `plain` is the same attack on what the paper's method makes of the records."""
-    quasi = columns_of(release, "quasi")
-    knowledge = " and ".join(
-        [*([quoted(quasi)] if quasi else []), pictures.KNOWLEDGE[breach.adversary.knows]]
-    )
+    quasi, slots = columns_of(release, "quasi"), KNOWLEDGE[breach.adversary.knows]
     promised = breach.true_slot is not None and breach.adversary.knows == "true-slot"
     bounds = [breach.l, *([breach.true_slot] if promised else [])]
     rows = [("from the original", *_chances(breach.before, bounds))]
     for name, tried in (("with the paper's method", plain), ("from the release", breach)):
         if tried is not None:
             rows.append((name, *_chances(tried.after, bounds)))
-            rows += [
-                (f"  {_PARTS.get(part, part)}", *_chances(tried.parts[part], bounds)) for part in tried.parts
-            ]
+            for fate, chances in tried.parts.items():
+                rows.append((f"  {_PARTS.get(fate, fate)}", *_chances(chances, bounds)))
     head = ("chance of knowing the true value", "people", "mean", "worst")
-    caption = f"What an outsider finds who knows {pictures.KNOWLEDGE[breach.adversary.knows]}"
+    caption = f"What an outsider finds who knows {slots}"
     table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
     split = any(part.people != round(part.people) for part in breach.parts.values())
-    sentences, limits = templates.marked(
-        "models/stream/words/attack.j2", breach=breach, bounds=bounds, split=split
-    )
-    return Summary(sentences, table, f"An outsider knows {knowledge} -> what they find", limits)
+    context = {"breach": breach, "bounds": bounds, "split": split}
+    sentences, limits = templates.marked("models/stream/words/attack.j2", **context)
+    columns = f"{quoted(quasi)} and " if quasi else ""
+    return Summary(sentences, table, f"An outsider knows {columns}{slots} -> what they find", limits)
 
 
 def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[object, ...]:
@@ -192,15 +184,12 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
         tried.append((f.returning or attack(f.evidence, StreamAdversary("several-slots")), None))
-    attempts = [
-        Attempt(f"the quasi-identifiers and {pictures.KNOWLEDGE[breach.adversary.knows]}", breach, bound)
-        for breach, bound in tried
-    ]
+    attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
     return {
         "breach": first,
-        "knowledge": pictures.KNOWLEDGE["published-slot"],
+        "knowledge": KNOWLEDGE["published-slot"],
         "attacked": pictures.attack_picture(first),
         "true_slot_attacked": pictures.attack_picture(second),
         "risks": attack_summary(first, f.evidence.release).table,

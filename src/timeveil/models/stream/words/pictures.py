@@ -11,15 +11,11 @@ from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
+from timeveil.models.stream.parameters import KNOWLEDGE
 from timeveil.page.charts import Bar, BarGroup, bar_chart, column_chart, grouped_bars, pair_chart, size_chart
 from timeveil.page.svg import Picture
 from timeveil.page.wording import counted, percent, share
 
-KNOWLEDGE = {
-    "published-slot": "the slot in which a record was published",
-    "true-slot": "the true slot of a record",
-    "several-slots": "every slot in which a person was published",
-}
 _BINS = 10
 
 
@@ -34,9 +30,8 @@ def attack_picture(breach: StreamBreach) -> Picture:
     parts = [(fate, part) for fate, part in breach.parts.items() if part.people]
     means = ", ".join(f"{fate} {percent(part.mean)}" for fate, part in parts)
     note = f"On average: {means}." if means else ""
-    above, before, after = map(
-        percent, (breach.share_above(1 / breach.l), breach.before.certain, breach.certain)
-    )
+    above = percent(breach.share_above(1 / breach.l))
+    before, after = percent(breach.before.certain), percent(breach.certain)
     return pair_chart(
         "How certain an outsider can be of a person's value",
         f"Share of {breach.people:,} people. Known about each: quasi-identifiers and "
@@ -112,18 +107,14 @@ def bucket_picture(evidence: Evidence) -> Picture | None:
 
 def time_picture(evidence: Evidence) -> Picture | None:
     """Published records over time."""
-    release = evidence.release
-    slots = release.table["slot"].combine_chunks()
-    if not len(slots):
+    counts = pc.value_counts(evidence.release.table["slot"].combine_chunks())
+    if not len(counts):
         return None
-    counts = pc.value_counts(slots)
     labels, numbers = counts.field("values"), np.asarray(counts.field("counts")).astype(np.int64)
-    total = release.manifest["counts"]["slots"]
+    total, title = evidence.release.manifest["counts"]["slots"], "Published records over time"
     subtitle = f"Records per slot; {len(numbers):,} of {counted(total, 'slot')} have records."
     ends = f"{labels[0]}", f"{labels[-1]}"
-    return column_chart(
-        "Published records over time", subtitle, evidence.line.numbers(labels), numbers, ends, "slot"
-    )
+    return column_chart(title, subtitle, evidence.line.numbers(labels), numbers, ends, "slot")
 
 
 def error_picture(loss: StreamLoss) -> Picture:
