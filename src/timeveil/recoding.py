@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -243,7 +243,8 @@ def _text(number: Fraction) -> str:
     """Whole numbers in full, others as decimals."""
     if number.denominator == 1:
         return str(number.numerator)
-    return f"{Decimal(number.numerator) / Decimal(number.denominator):f}".rstrip("0").rstrip(".")
+    exact = Context(prec=3 * LARGEST).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{exact:f}".rstrip("0").rstrip(".")
 
 
 def _check_growing(name: str, numbers: Sequence[float]) -> None:

@@ -21,6 +21,9 @@ WRITERS = {
     "explore": f"explore visits.csv {ROLES} --k 2,3 --picture FILE",
     "report": "report out --ledger ledger --out FILE",
     "compare": "compare out again --ledger ledger --ledger ledger --out FILE",
+    "stream ledger": "publish-stream few.csv --out new --ledger FILE --time a --sensitive b --l 2 --window 2",
+    "series ledger": "anonymize-series few.csv --out new --ledger FILE --series a,b --k 2 --p 2",
+    "pattern ledger": "sanitize-patterns few.csv --out new --ledger FILE --series a,b --k 2 --min-support 3",
 }
 
 
@@ -31,6 +34,7 @@ def places(cli: Cli, published: str, here: Path) -> list[str]:
     Path("other/deep").mkdir()
     Path("link").symlink_to("many/south")
     Path("inbox").mkdir()
+    Path("few.csv").write_text("a,b\n1,2\n")
     return sorted(map(str, here.rglob("*")))
 
 
@@ -56,6 +60,20 @@ def test_a_public_file_stays_out_as_well(cli: Cli, places: list[str]) -> None:
             said = cli(f"{line.replace('FILE', f'{place}/page')} --json")
             assert (said.code, json.loads(said.out)["error"]["code"]) == (2, "bad-parameter"), place
     assert sorted(map(str, Path.cwd().rglob("*"))) == places
+
+
+def test_a_release_is_not_written_into_another(cli: Cli, places: list[str]) -> None:
+    """Neither would be what was verified; but next to streams there is room."""
+    stream = "publish-stream inbox --out FILE --state s.db --time day --sensitive ill --l 2 --window 2"
+    lines = (f"generalize-time visits.csv --out FILE {ROLES} --k 2", "verify out --rewrite FILE", stream)
+    for place in PLACES:
+        for line in lines if place != "many" else ():
+            said = cli(f"{line.replace('FILE', f'{place}/new')} --json")
+            assert (said.code, json.loads(said.out)["error"]["code"]) == (2, "bad-parameter"), place
+        assert cli(f"demo --out {place}/new").code == 2
+    assert sorted(map(str, Path.cwd().rglob("*"))) == places
+    assert cli(lines[0].replace("FILE", "many/new")).code == 0
+    assert cli(WRITERS["ledger"].replace("FILE", "many/secret")).code == 2
 
 
 def test_beside_what_is_published_there_is_room(cli: Cli, places: list[str]) -> None:

@@ -223,6 +223,15 @@ def test_how_long_a_file_settles_is_an_option(place: Place, capsys: pytest.Captu
     assert "1 file taken" in capsys.readouterr().out
 
 
+def test_a_quiet_service_says_why_it_fails(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    (place.inbox / "a.csv").write_text(HEAD + "canary\n")
+    line = f"publish-stream {place.inbox} --state {place.state} --out {place.out} {OPTIONS} --quiet"
+    assert command(line.split()) == 2
+    assert "1 file moved to quarantine" in capsys.readouterr().err
+    assert command(line.split()) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_text_that_becomes_nan_is_put_aside(tmp_path: Path) -> None:
     place = Place(tmp_path / "stream", roles=Roles(time="n", sensitive=["v"]), window=1)
     pq.write_table(pa.table({"n": [0] * 3, "v": [1.0, 2.0, 3.0]}), place.inbox / "0.parquet")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import timeveil as tv
-from timeveil.cli.output import Output, begin
+from timeveil.cli.output import Output, begin, refuse_file
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.errors import raising
@@ -61,12 +61,12 @@ def demo(
 
 
 def _folder(out: str | None) -> Path:
-    from timeveil.reading.files import refuse_taken, temporary_file_error, translate_os_errors
+    from timeveil.reading.files import temporary_file_error, translate_os_errors
 
     if out is None:
         with raising(temporary_file_error, on=OSError):
             return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
-    refuse_taken(Path(out))
+    refuse_file(out, "the demo, with a ledger,", private=True)
     with translate_os_errors(Path(out).name):
         Path(out).mkdir()
     return Path(out)

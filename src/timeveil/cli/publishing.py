@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeveil.cli import options
 from timeveil.cli.options import Command
-from timeveil.cli.output import Output, as_json, note_written
+from timeveil.cli.output import Output, as_json, note_written, to_stderr
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import DRY_RUN, Files
 from timeveil.jobs.request import read_job, run_from_options, service_table
@@ -93,6 +93,8 @@ def perform(run: Run, output: Output) -> int:
     if is_service(run):
         tally = serve(run, output.say, note_written)
         output.result(tally_text(tally), tally.as_dict())
+        if output.quiet and not tally.clean:
+            to_stderr(f"{tally_text(tally)}\n")
         return 0 if tally.clean else BAD_INPUT
     with output.progress() as progress:
         outcome = publish(run, progress, note_written)

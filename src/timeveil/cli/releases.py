@@ -42,8 +42,11 @@ class Verify(ReleaseCommand):
 
     def run(self, output: Output) -> int:
         from timeveil.folder import writing
+        from timeveil.folder.boundary import refuse_nested
         from timeveil.folder.opening import judged
 
+        if self.rewrite is not None:
+            refuse_nested(Path(self.rewrite))
         ledger = None if self.ledger is None else output.ledger(self.ledger)
         evidence, verdict, sound = judged(Path(self.folder), ledger)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))

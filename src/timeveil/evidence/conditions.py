@@ -154,7 +154,9 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
     text, length = str(condition), int(rule[2])
     # Fractions, times and flags may have been written in another way; codes such as 04103 were not.
     spelt = text.isdigit() and len(text) < 16 if _decimal(text) else isinstance(condition, str)
-    begins = text[:length] == label[:length] and len(text) == len(label)
+    # A column of numbers reads 05 as 5, one of codes does not: either may be meant.
+    spellings = {text, text.lstrip("0") or "0"}
+    begins = any(len(code) == len(label) and code[:length] == label[:length] for code in spellings)
     return MAYBE if begins or not spelt else NONE
 
 

@@ -1,7 +1,8 @@
 """What is published contains nothing else, and above all nothing private.
 
 Published are a release folder, the folder of a stream in service, and a folder that contains streams in
-service and no other file. A new file inside one of them is refused before any work is done.
+service and nothing that is not published. A new file or release inside one of them is refused before any work
+is done.
 """
 
 from __future__ import annotations
@@ -17,27 +18,41 @@ SLOTS = "slots"
 
 
 def refuse_inside(path: Path, what: str, *, private: bool = True, out: Path | None = None) -> None:
-    """Refuse a path inside of what is published; `out` is a folder that is about to be."""
-    refuse_unnameable(path)
+    """Refuse a file inside of what is published; `out` is a folder that is about to be."""
+    reason = "; it is private" if private else " and contains nothing else"
+    error = PrivateArtifactError if private else ParameterError
     published = None if out is None else out.resolve()
-    # As written and as resolved: a link may lead into a published folder.
-    for name in (path.absolute(), path.resolve()):
-        for folder in (name, *name.parents):
-            if folder != published and not _is_published(folder):
-                continue
-            error = PrivateArtifactError if private else ParameterError
-            reason = "; it is private" if private else " and contains nothing else"
+    for folder in _around(path):
+        if folder == published or _is_published(folder):
             message = f"{what} would be inside the folder `{folder.name}`, which is published{reason}"
             raise error(message, hint="choose a path outside every folder that is published")
 
 
+def refuse_nested(path: Path) -> None:
+    """Refuse a new release or stream inside another one; streams may be next to it."""
+    for folder in _around(path.parent):
+        if _is_release(folder) or _is_stream(folder):
+            message = f"`{path.name}` would be inside the folder `{folder.name}`, which is published"
+            raise ParameterError(message, hint="choose an {out} folder outside of it")
+
+
+def _around(path: Path) -> list[Path]:
+    refuse_unnameable(path)
+    # As written and as resolved: a link may lead into a published folder.
+    return [folder for name in (path.absolute(), path.resolve()) for folder in (name, *name.parents)]
+
+
 def _is_published(folder: Path) -> bool:
-    if (folder / MANIFEST).exists() or _is_stream(folder):
+    if _is_release(folder) or _is_stream(folder):
         return True
     with suppress(OSError):
         entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        return bool(entries) and all(map(_is_stream, entries))
+        return any(map(_is_stream, entries)) and all(_is_stream(e) or _is_release(e) for e in entries)
     return False
+
+
+def _is_release(folder: Path) -> bool:
+    return (folder / MANIFEST).exists()
 
 
 def _is_stream(folder: Path) -> bool:

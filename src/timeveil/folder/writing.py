@@ -14,6 +14,7 @@ from typing import Any
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.stored import PrivateFolder
 from timeveil.errors import BundleError, ParameterError
+from timeveil.folder.boundary import refuse_nested
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import MANIFEST, README, as_json, damaged, describe, schema_of, written_schema
 from timeveil.folder.opening import damage, digest, open_release
@@ -78,6 +79,7 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
     Nothing else that the files may contain is copied: no metadata, spellings of numbers, gaps between
     columns, words of README.txt or further files. The copy is verified like any release that is written.
     """
+    refuse_nested(path_of(new_folder))
     faults = [fault for fault in damage(folder) if fault.code not in _REPAIRED_BY_COPYING]
     if faults:
         raise damaged(Path(folder).name, f"cannot be copied: {faults[0].message}")

@@ -18,6 +18,7 @@ from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_release
+from timeveil.folder.boundary import refuse_nested
 from timeveil.folder.ledger_file import refuse_public
 from timeveil.folder.replacing import refuse_folder
 from timeveil.folder.writing import write, write_pair
@@ -112,6 +113,7 @@ def _no_rows(source: str | None) -> InputError:
 def refuse_paths(run: Run) -> None:
     """Refuse paths before any work is done."""
     refuse_folder(Path(run.out), overwrite=run.overwrite)
+    refuse_nested(Path(run.out))
     if run.ledger is None:
         return
     refuse_unnameable(Path(run.ledger))

@@ -17,7 +17,7 @@ from typing import Any
 from timeveil.domain.stored import sweep
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, InputError, ParameterError, RolesError, TimeveilError, raising
-from timeveil.folder.boundary import refuse_inside
+from timeveil.folder.boundary import refuse_inside, refuse_nested
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.service import folders
 from timeveil.service.folders import Arrival
@@ -77,6 +77,7 @@ class Service:
         # The published folder holds nothing private.
         for noun, path in {"the state file": state, "the inbox": inbox}.items():
             refuse_inside(path, noun, out=out)
+        refuse_nested(out)
         state = state.resolve()
         if not state.parent.is_dir():
             message = f"the folder for `{state.name}` does not exist"

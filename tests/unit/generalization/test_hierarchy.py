@@ -47,6 +47,7 @@ def test_large_and_decimal_numbers_keep_their_digits():
     tenths = Hierarchy.intervals([0.1, 0.5])
     assert published(tenths, 1, [0.3, 0.29]) == ["[0.3, 0.4)", "[0.2, 0.3)"]
     assert published(tenths, 2, ["0.75"]) == ["[0.5, 1)"]
+    assert published(tenths, 1, [f"{10**30}.15"]) == [f"[{10**30}.1, {10**30}.2)"]
 
 
 def test_prefixes_hide_the_rest():

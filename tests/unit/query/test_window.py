@@ -231,6 +231,7 @@ def coarse():
         ({"zip": "201**"}, 3, 3, ()),
         ({"zip": "2014"}, 0, 5, ()),
         ({"zip": ["20133", "2014"]}, 0, 8, ()),
+        ({"zip": "02014"}, 0, 5, ()),  # in a column of numbers this is 2014
         ({"zip": "30133"}, 0, 0, ("zip",)),
         ({"ward": "1"}, 0, 8, ()),  # a label, and a ward of its own
         ({"ward": "4"}, 0, 8, ("ward",)),
