@@ -26,7 +26,7 @@ from numpy.random import Generator
 from timeveil.domain.judgement import as_dict
 from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
-from timeveil.evidence.published import columns_of
+from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
 from timeveil.models.series.judges.features import bad
@@ -52,13 +52,14 @@ class SeriesBreach(Exposure):
     of each series, for people about whom the adversary bets wrongly. `told` has per sensitive column the
     chance of each person's true value: the share of rows that fit and have it. `homogeneous` is the share of
     people for whom all rows that fit have the same value. Numbers changed for l are read as the nearest
-    number in the original. `people` were attacked out of `everyone`. `columns` has what each kept or
-    sensitive column reveals by itself.
+    number in the original; `copies` has per column with such numbers the rows that counting takes for
+    changed, and with which chance each is. `people` were attacked out of `everyone`. `columns` has what each
+    kept or sensitive column reveals by itself.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "p", "people", "everyone", "before", "after"),
-        *("share_above_one_in_p", "told", "homogeneous", "columns"),
+        *("share_above_one_in_p", "told", "homogeneous", "copies", "columns"),
     )
 
     adversary: SeriesAdversary
@@ -72,6 +73,7 @@ class SeriesBreach(Exposure):
     homogeneous: Mapping[str, float]
     own_patterns: bool = True
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
+    copies: Mapping[str, Posterior] = field(default_factory=dict)
 
     @property
     def unique_before(self) -> float:
@@ -134,6 +136,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         homogeneous={name: float(c.single.mean()) if len(targets) else 0.0 for name, c in columns.items()},
         own_patterns=published.own_patterns,
         columns=column_risks(evidence),
+        copies={name: c.copies for name, c in columns.items() if c.copies is not None},
     )
 
 
@@ -187,7 +190,10 @@ class _SensitiveColumn:
     """What the rows that fit each person show of one sensitive column.
 
     `matching` is how many of them have the person's true value, `single` whether all have the same value.
+    `copies` are the rows that counting takes for changed, in a column with numbers changed for l.
     """
+
+    copies: Posterior | None = None
 
     def __init__(self, evidence: Evidence, name: str, targets: Integers) -> None:
         release, rows = evidence.release, evidence.published.rows
@@ -204,6 +210,11 @@ class _SensitiveColumn:
         begins = np.searchsorted(run, np.arange(len(rows)))
         self._least, self._most = value[begins], value[np.append(begins[1:], len(run)) - 1]
         self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
+        if name in release.manifest["series"]["perturbed"] and release.guarantee.as_dict().get("l"):
+            people, most = evidence.records.released, rows // promised(release, "l")
+            true = np.sort(evidence.records.run[people] * self._size + before.codes[people])
+            truly = np.searchsorted(true, self._keys[:-1], "right") - np.searchsorted(true, self._keys[:-1])
+            self.copies = _copies(run, value, count, np.maximum(count - truly, 0), most[run])
 
     def add(self, people: Integers, begins: Integers, person: Integers, run: Integers) -> None:
         """Note the values in the runs that fit some people; all runs of a person come at once."""
@@ -213,6 +224,20 @@ class _SensitiveColumn:
         self.matching[people] = np.add.reduceat(count, begins)
         least = np.minimum.reduceat(self._least[run], begins)
         self.single[people] = least == np.maximum.reduceat(self._most[run], begins)
+
+
+def _copies(run: Integers, value: Integers, count: Integers, changed: Integers, most: Integers) -> Posterior:
+    """Rows whose number is also published elsewhere, in a cell with as much of its commonest as l allows.
+
+    Where most numbers are unique, such a row was changed, and had the commonest number of its cell before.
+    """
+    often = np.bincount(value, weights=count)[value]
+    begins = np.flatnonzero(np.diff(run, prepend=-1))
+    sizes = np.diff(np.append(begins, len(run)))
+    is_top = often == np.repeat(np.maximum.reduceat(often, begins), sizes)
+    is_cut = np.repeat(np.maximum.reduceat(is_top & (count == most), begins), sizes)
+    rows = np.flatnonzero(is_cut & ~is_top & (often > 1))
+    return Posterior(changed[rows] / count[rows], count[rows].astype(float))
 
 
 def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.ChunkedArray:
