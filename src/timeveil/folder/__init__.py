@@ -15,6 +15,7 @@ from timeveil.folder.manifest import FORMAT_VERSION
 from timeveil.folder.opening import damage, judged, open_release
 from timeveil.folder.writing import rewrite, write
 from timeveil.judging import verify as verify_release
+from timeveil.reading.files import path_of
 
 __all__ = ["FORMAT_VERSION", "damage", "open_ledger", "open_release", "rewrite", "verify", "write"]
 
@@ -37,7 +38,7 @@ def verify(
     if isinstance(release, str | os.PathLike):
         verdict = judged(Path(release), ledger).verdict
         if rewrite is not None and verdict:
-            writing.rewrite(Path(release), Path(rewrite))
+            writing.rewrite(Path(release), path_of(rewrite))
         return verdict
     if rewrite is not None:
         hint = "pass the path of the folder, or write the release with `write`"

@@ -26,6 +26,7 @@ from timeveil.domain.stored import Stored
 from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
+from timeveil.reading.columns import plain_floats
 from timeveil.reading.csv_file import cells_as_text
 from timeveil.reading.files import file_size, limits
 
@@ -48,10 +49,18 @@ def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any,
     else:
         writer = pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
     with writer:
-        for rows in blocks(_in_types(batches, schema), schema):
+        for rows in map(_with_plain_floats, blocks(_in_types(batches, schema), schema)):
             count += rows.num_rows
             writer.write_table(_as_cells(rows) if form == "csv" else rows)  # a block is a row group
     return count
+
+
+def _with_plain_floats(rows: pa.Table) -> pa.Table:
+    """The rows without bits that no cell shows: the sign of zero, and the number in a NaN."""
+    for position, field in enumerate(rows.schema):
+        if pa.types.is_floating(field.type):
+            rows = rows.set_column(position, field, plain_floats(rows.column(position)))
+    return rows
 
 
 def have_same_rows(

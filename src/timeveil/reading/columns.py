@@ -127,10 +127,7 @@ def decoded_fields(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same values in a type that every later step supports, minus zero as zero.
-
-    Engines take the two zeros for equal, so their order would be that of the input.
-    """
+    """The same values in a type that every later step supports, each with one pattern of bits."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     column = without_wrapping(column)
@@ -145,8 +142,17 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         wide = pa.decimal128 if digits <= _DIGITS_128 else pa.decimal256
         return column.cast(wide(digits, max(kind.scale, 0)))
     column = column.cast(_WIDER[kind]) if kind in _WIDER else column
-    is_float = pa.types.is_floating(column.type)
-    return pc.add(column, pa.scalar(0.0, column.type)) if is_float else column
+    return plain_floats(column) if pa.types.is_floating(column.type) else column
+
+
+def plain_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Minus zero as zero, and NaN without the number that its bits can hide.
+
+    Engines take the two zeros for equal, so their order would be that of the input.
+    """
+    column = pc.add(column, pa.scalar(0.0, column.type))
+    nan = pc.is_nan(column)
+    return pc.if_else(nan, pa.scalar(float("nan"), column.type), column) if pc.any(nan).as_py() else column
 
 
 def without_wrapping(column: pa.ChunkedArray) -> pa.ChunkedArray:

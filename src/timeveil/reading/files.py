@@ -162,9 +162,9 @@ def write_error(name: str, number: int | None) -> BundleError:
     return BundleError(f"`{name}` could not be written", hint=_CHECK_DISK, code="not-written")
 
 
-def path_of(value: str | Path) -> Path:
+def path_of(value: str | os.PathLike[str]) -> Path:
     """The path, or an error if it is something else."""
-    if not isinstance(value, str | Path):
+    if not isinstance(value, str | os.PathLike):
         raise ParameterError(f"a {type(value).__name__} is not a path", hint="give the path as text")
     return Path(value)
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.unit.folder.making import CANARY, plain_release
@@ -120,3 +122,27 @@ def test_verify_takes_a_folder_and_copies_it(tmp_path):
     assert not (tmp_path / "another").exists()
     with pytest.raises(ParameterError):
         tv.verify(plain_release(), rewrite=tmp_path / "another")
+    with pytest.raises(ParameterError, match="a int is not a path"):
+        tv.verify(tmp_path / "clean", rewrite=5)
+
+
+@pytest.mark.parametrize("hidden", ["in NaN", "in the sign of zero"])
+def test_bits_that_no_cell_shows_are_not_copied(tmp_path, hidden):
+    """Nor are those of the original published: a program may mark a missing number by its bits."""
+    is_nan = hidden == "in NaN"
+    bits = np.full(6, np.nan if is_nan else 0.0).view(np.uint64)
+    marked = (bits | (np.arange(6, dtype=np.uint64) if is_nan else np.uint64(1 << 63))).view(np.float64)
+    table = pa.table(
+        {"who": [*"abcdef"], "at": ["2024-01-01"] * 6, "dose": pa.array(marked, from_pandas=False)}
+    )
+    release, ledger = tv.generalize_time(table, tv.Roles(respondent="who", time="at", keep=["dose"]), k=2)
+    folder = write(release, tmp_path / "out")
+    expected = contents(folder)
+    assert tv.verify(tv.open_release(folder), ledger)
+    stored = pq.read_table(folder / "data.parquet")
+    assert (stored["dose"].to_numpy().view(np.uint64) == bits).all()
+    forged = stored.set_column(0, "dose", pa.array(marked, from_pandas=False))
+    pq.write_table(forged, folder / "data.parquet")
+    reseal(folder)
+    assert tv.verify(folder, rewrite=tmp_path / "clean")
+    assert contents(tmp_path / "clean") == expected
