@@ -35,10 +35,11 @@ _MOST = {"windows": 10_000_000, "queries": 10_000_000, "seed": 2**128 - 1}
 Case: TypeAlias = Release | Evidence
 
 
-def gather(release: Case, ledger: Ledger | None = None) -> Evidence:
+def gather(release: Case, ledger: Ledger | None = None, progress: Progress = silent) -> Evidence:
     """The evidence of a release; pass it to several judges to read and link the release only once.
 
-    Evidence that was gathered before is returned as it is, and has its ledger already.
+    Evidence that was gathered before is returned as it is, and has its ledger already. Judges report to
+    `progress` what they do.
     """
     if isinstance(release, Evidence):
         if ledger is not None and ledger is not release.ledger:
@@ -48,7 +49,9 @@ def gather(release: Case, ledger: Ledger | None = None) -> Evidence:
     require(Release, release)
     if ledger is not None:
         require(Ledger, ledger)
-    return cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))
+    evidence = cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))
+    evidence.progress = progress
+    return evidence
 
 
 def verify(release: Case, ledger: Ledger | None = None) -> Verdict:
@@ -99,7 +102,7 @@ def measure(
     can be read off a release of the same series. The result is a `Loss` for events, a `StreamLoss`
     for a stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
     """
-    evidence, model = _gather_private(release, ledger)
+    evidence, model = _gather_private(release, ledger, progress)
     judge = part(model, "judges.measure").measure
     declared = signature(judge).parameters
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
@@ -167,9 +170,11 @@ def answer(
     return estimate
 
 
-def _gather_private(release: Case, ledger: Ledger | None) -> tuple[Evidence, str]:
+def _gather_private(
+    release: Case, ledger: Ledger | None, progress: Progress = silent
+) -> tuple[Evidence, str]:
     """Evidence for a judge who needs the ledger, which must be of the release's model, and the model."""
-    evidence = gather(release, ledger)
+    evidence = gather(release, ledger, progress)
     require_matching_ledger(evidence.release, evidence.ledger)
     return evidence, _model_of(evidence)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,10 +63,19 @@ def test_help_of_every_command() -> None:
     assert loaded_by(HELP.format(lines=[[name, "--help"] for name in commands()])) == []
 
 
-def test_help_answers_at_once() -> None:
-    """In processor time, so that a busy machine does not fail it."""
-    loaded_by(HELP.format(lines=[["--help"]]))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    loaded_by(HELP.format(lines=[["--help"]]))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 1
+def test_help_answers_at_once(tmp_path: Path) -> None:
+    """In processor time, the best of three; it takes 0.18 s, and twice that on a busy machine."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    times = []
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "timeveil", "--help"],
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    # The first of them compiles everything.
+    assert min(times[1:]) < 0.5

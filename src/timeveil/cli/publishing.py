@@ -91,7 +91,8 @@ def perform(run: Run, output: Output) -> int:
     from timeveil.service import is_service, serve, tally_text
 
     if is_service(run):
-        tally = serve(run, output.say, note_written)
+        with output.progress() as progress:
+            tally = serve(run, output.say, note_written, progress)
         output.result(tally_text(tally), tally.as_dict())
         if output.quiet and not tally.clean:
             to_stderr(f"{tally_text(tally)}\n")

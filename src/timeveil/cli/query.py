@@ -82,12 +82,14 @@ class Query(ReleaseCommand):
         release = tv.open_release(self.folder)
         model = str(release.manifest["model"])
         refuse_foreign(type(self).table(), vars(self), model)
-        if model == "series":
-            text, data = _of_series(release, self)
-        elif model == "patterns":
-            text, data = _of_patterns(release, self)
-        else:
-            text, data = _of_rows(release, self, output)
+        with output.progress() as progress:
+            progress("counting", 0.5)
+            if model == "series":
+                text, data = _of_series(release, self)
+            elif model == "patterns":
+                text, data = _of_patterns(release, self)
+            else:
+                text, data = _of_rows(release, self, output)
         output.result(text, data)
 
 

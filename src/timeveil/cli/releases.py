@@ -48,7 +48,8 @@ class Verify(ReleaseCommand):
         if self.rewrite is not None:
             refuse_nested(Path(self.rewrite))
         ledger = None if self.ledger is None else output.ledger(self.ledger)
-        evidence, verdict, sound = judged(Path(self.folder), ledger)
+        with output.progress() as progress:
+            evidence, verdict, sound = judged(Path(self.folder), ledger, progress)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
         model = model if model in FOLDERS else None
         lines = _verdict_lines(verdict, self.folder, model, output.width)
@@ -152,6 +153,8 @@ def attack(output: Output, **typed: Any) -> None:
     Example: timeveil attack published --ledger visits.ledger --tolerance 30m; on series, timeveil attack
     published --ledger loads.ledger --values 3 --pattern
     """
+    from timeveil.judging import gather
+
     options = AttackOptions(**{name: typed[name] for name in AttackOptions.table()})
     refuse_file(options.picture, private=True)
     release = tv.open_release(options.folder)
@@ -164,7 +167,8 @@ def attack(output: Output, **typed: Any) -> None:
             hint="leave --picture out; `timeveil plot` draws the release itself",
         )
     ledger = output.ledger(options.ledger)
-    breach: Any = tv.attack(release, ledger, _adversary(release, typed))
+    with output.progress() as progress:
+        breach: Any = tv.attack(gather(release, ledger, progress), None, _adversary(release, typed))
     plain = _plain_breach(release, ledger, breach) if options.beside_plain else None
     numbers = breach.as_dict() | ({} if plain is None else {"plain": plain.as_dict()})
     if options.explain:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, Release
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError, raising
 from timeveil.evidence.codes import (
     Coded,
@@ -71,6 +72,7 @@ class Evidence:
         self.release, self.ledger = release, ledger
         self._originals: dict[str, Coded] = {}
         self._computed: dict[object, Any] = {}
+        self.progress: Progress = silent
 
     @property
     def private(self) -> Ledger:

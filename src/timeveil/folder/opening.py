@@ -21,6 +21,7 @@ from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.stored import PARTIAL
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder.boundary import SLOTS
@@ -93,17 +94,20 @@ def damage(folder: str | Path) -> tuple[Violation, ...]:
     return _open(_valid_path(folder), files=True)[1]
 
 
-def judged(release: Release | str | Path, ledger: Ledger | None = None) -> Judgement:
+def judged(
+    release: Release | str | Path, ledger: Ledger | None = None, progress: Progress = silent
+) -> Judgement:
     """Verify a release: its promise and, of a folder, its files."""
     violations: tuple[Violation, ...] = ()
     files: tuple[str, ...] = () if isinstance(release, Release) else (FILES,)
     if not isinstance(release, Release):
         folder = _valid_path(release)
+        progress("reading", 0.0)
         release, violations = _open(folder, files=True)
         if (folder / SLOTS).is_dir() and any(map(_is_unfinished, (folder / SLOTS).iterdir())):
             files = (FILES, UNFINISHED)
     try:
-        evidence = gather(release, ledger)
+        evidence = gather(release, ledger, progress)
         verdict = verify(evidence)
         passes_in_public = bool(verdict)
         if ledger is not None and verdict.ledger_only:

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.domain.run import Run
-from timeveil.domain.wording import counted
+from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import ParameterError
 from timeveil.models.stream.parameters import ServiceParameters
 from timeveil.service.parameters import Parameters
@@ -53,10 +53,16 @@ def is_service(run: Run) -> bool:
     return True
 
 
-def serve(run: Run, say: Callable[[str], None], note: Callable[..., None] = lambda *_: None) -> Tally:
+def serve(
+    run: Run,
+    say: Callable[[str], None],
+    note: Callable[..., None] = lambda *_: None,
+    progress: Progress = silent,
+) -> Tally:
     """Take the files of the inbox, publish every slot that becomes final, and say what was done.
 
-    `note` is called with the path of each slot before it is written.
+    `note` is called with the path of each slot before it is written, `progress` with each file unless the
+    inbox is followed, which has no end.
     """
     options = ServiceParameters(**run.service)
     run.table(**run.values)  # checks them
@@ -64,7 +70,8 @@ def serve(run: Run, say: Callable[[str], None], note: Callable[..., None] = lamb
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
     paths, seed = (Path(run.source), Path(run.out), Path(run.service["state"])), run.values.get("seed")
     limits: Any = {"max_gap": options.max_gap, "settle": options.settle}
-    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note) as service:
+    shown: Progress = silent if options.follow else progress
+    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note, progress=shown) as service:
         if options.follow:
             with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)

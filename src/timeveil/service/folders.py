@@ -24,6 +24,7 @@ from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held, sweep
+from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
 from timeveil.folder.boundary import SLOTS
@@ -88,7 +89,7 @@ class Arrival(NamedTuple):
 
 
 def arrivals_in(
-    inbox: Path, looks: Mapping[str, Look] = {}, *, only_new: bool = False
+    inbox: Path, looks: Mapping[str, Look] = {}, *, only_new: bool = False, progress: Progress = silent
 ) -> tuple[Iterator[Arrival | None], int]:
     """The snapshots of a folder in the order of their names, and how many files are not snapshots.
 
@@ -105,7 +106,8 @@ def arrivals_in(
     ignored = sum((inbox / name).is_file() for name in names.difference(snapshots))
 
     def arrivals() -> Iterator[Arrival | None]:
-        for name in snapshots:
+        for number, name in enumerate(snapshots):
+            progress(f"taking files: {number:,} of {len(snapshots):,}", number / len(snapshots))
             if only_new and name in looks:
                 yield None
             elif (arrival := _look(inbox / name)) is not None:

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from timeveil.domain.stored import sweep
-from timeveil.domain.wording import counted
+from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import BundleError, InputError, ParameterError, RolesError, TimeveilError, raising
 from timeveil.folder.boundary import refuse_inside, refuse_nested
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
@@ -72,6 +72,7 @@ class Service:
         settle: float | None = None,
         say: Callable[[str], None] = lambda _: None,
         note: Callable[[Path], None] = lambda _: None,
+        progress: Progress = silent,
     ) -> None:
         parameters.check()
         # The published folder holds nothing private.
@@ -84,7 +85,7 @@ class Service:
             raise BundleError(message, hint="create it first", code="folder-missing")
         # Looked at once before anything is made: an inbox that cannot be read stops here.
         folders.arrivals_in(inbox)
-        self._inbox, self._parameters, self._say = inbox, parameters, say
+        self._inbox, self._parameters, self._say, self._progress = inbox, parameters, say, progress
         self._settle = SETTLE if settle is None else settle
         self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
         self._publishers: dict[str, StreamPublisher] = {}
@@ -187,7 +188,9 @@ class Service:
 
     def _pass(self, stop: Stop, *, only_new: bool = False) -> bool:
         """Look at the inbox once; whether anything was taken."""
-        files, ignored = folders.arrivals_in(self._inbox, self._settled, only_new=only_new)
+        files, ignored = folders.arrivals_in(
+            self._inbox, self._settled, only_new=only_new, progress=self._progress
+        )
         before = self.tally.taken
         self.tally.not_snapshots, self.tally.already_taken = ignored, 0
         self.tally.left = self.tally.unmoved = 0

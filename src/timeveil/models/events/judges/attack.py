@@ -85,7 +85,9 @@ class Breach(Exposure):
 def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     """Try to find every person, in the original and in the release."""
     adversary = adversary or Adversary()
+    evidence.progress("reading visits", 0.1)
     scene = _Scene(evidence, adversary)
+    evidence.progress("looking for people", 0.3)
     everyone = distinct(scene.person)
     rng = np.random.default_rng(adversary.seed)
     targets = everyone
@@ -95,6 +97,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         before, after = _one_visit(scene, targets)
     else:
         before, after = _several_visits(scene, targets, adversary, rng)
+    evidence.progress("looking at columns", 0.8)
     return Breach(
         adversary,
         k=evidence.k,

@@ -67,11 +67,13 @@ class Loss:
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     """Compare a release of events with the original rows in its ledger."""
+    evidence.progress("counting people", 0.1)
     people, published, (group, groups) = evidence.people, evidence.published, evidence.group
     members, _, _ = distinct_pairs(group, people.person[published], people.people)
     everyone = len(distinct(people.person[people.complete]))
     rows, errors = int(people.complete.sum()), np.zeros(0)
     if rows and windows:
+        evidence.progress("counting in windows", 0.5)
         drawn = draw_windows(evidence, windows, np.random.default_rng(seed))
         truth, guess = count_and_estimate(evidence, drawn)
         errors = np.abs(guess - truth) / np.maximum(truth, _LEAST_SHARE * rows)

@@ -114,11 +114,14 @@ def check(evidence: Evidence) -> Verdict:
     release = evidence.release
     if check_shape(release, findings) and check_columns(release, findings):
         check_statements(evidence, findings)
+        evidence.progress("counting rows", 0.1)
         _check_sizes(evidence, findings)
         _check_granules(evidence, findings)
+        evidence.progress("checking the order of rows", 0.3)
         order = evidence.columns("quasi", "start") + evidence.columns("time")
         check_row_order(release, order, findings)
         if evidence.ledger is not None:
+            evidence.progress("counting people", 0.4)
             findings.open_ledger(release, evidence.private)
             _check_definition(evidence, findings)
     return findings.verdict()

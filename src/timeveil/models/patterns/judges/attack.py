@@ -122,11 +122,13 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     original, published = evidence.original, evidence.published
     series = bool(patterns.instants)
     before, after = (knowledge_of(family, structural=series) for family in (evidence.before, published))
+    evidence.progress("looking for small groups", 0.1)
     groups_before = channels_of(before.family, k, structural=series)
     groups_after = promised = channels_of(after.family, k, structural=series)
     if patterns.structural != series:
         promised = channels_of(published, k, structural=patterns.structural)
     bits = original.rows.bits(max(len(original.names), 1))
+    evidence.progress("looking for people", 0.4)
     risk_before, traced = _exposure(groups_before, bits, people)
     risk_after, _ = _exposure(groups_after, bits, people)
     numbers = (published.number - 1, len(groups_before), len(groups_after), traced, risk_before, risk_after)
@@ -135,7 +137,9 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     if adversary.bounds:
         # Fewer than the smallest support have what is not published; virtual people may have it, too.
         rare = None if patterns.method == "itemset" else patterns.least - 1 + patterns.virtual
+        evidence.progress("bounding counts that are not published", 0.6)
         beyond = bound_attack(published, k, adversary.seconds, rare=rare, longest=patterns.longest)
+        evidence.progress("solving for small groups", 0.8)
         solved = solve_attack(published, k, adversary.seconds)
     return PatternBreach(adversary, k, people, *numbers, examples, beyond, solved, len(promised) > 0)
 

@@ -91,11 +91,14 @@ def check(evidence: Evidence) -> Verdict:
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
     sound = check_shape(release, findings) and check_columns(release, findings)
     if sound and check_statements(evidence, findings):
+        evidence.progress("reading patterns", 0.1)
         family = _check_table(evidence, findings)
         if family is not None:
+            evidence.progress("looking for small groups", 0.3)
             _check_channels(evidence, family, findings)
             findings.check("the stated number of virtual people is possible (only the ledger shows more)")
             if ledger is not None:
+                evidence.progress("counting people", 0.6)
                 findings.open_ledger(release, ledger)
                 _check_definition(evidence, ledger, family, findings)
     return findings.verdict()

@@ -100,6 +100,7 @@ class SeriesBreach(Exposure):
 
 def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> SeriesBreach:
     """Look for everyone's row in the release; the ledger shows whose series is whose."""
+    evidence.progress("reading series", 0.0)
     adversary, records = adversary or SeriesAdversary(pattern=True), evidence.records
     matrix, published, rng = records.matrix, records.published, np.random.default_rng(adversary.seed)
     mask = known_instants(adversary, records.series.instants, len(matrix), rng)
@@ -115,10 +116,13 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
     columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
+    looked_for = 0
     for person, run in pairs:
         # All pairs of a person are neighbours: where those of each begin.
         begins = np.flatnonzero(np.diff(person, prepend=-1))
         people = person[begins]
+        looked_for += len(people)
+        evidence.progress("looking for people", 0.2 + 0.8 * looked_for / len(targets))
         rows[people] = np.add.reduceat(published.rows[run], begins)
         right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
         for column in columns.values():

@@ -37,7 +37,7 @@ TOLERANCE = 0.1
 _BLOCK = 1 << 16
 LEAST, MOST = 0.01, 0.2  # shares of the series that a question is to select
 PAIRS = 64  # the largest number of differences that questions are about
-_CELLS = 1 << 21
+_CELLS, _KINDS = 1 << 21, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ class Workload:
     def __init__(
         self, matrix: Floats, release: ReleaseSummary, center: Center = "mean", progress: Progress = silent
     ) -> None:
-        self._release, self._progress, self._number = release, progress, len(matrix)
+        self._release, self._progress, self._number, self._kinds_asked = release, progress, len(matrix), 0
         self._values = Columns(np.ascontiguousarray(matrix[:, release.values].T))
         pairs = np.stack(np.triu_indices(len(release.pattern), 1))
         # Long series have too many differences: a fixed random choice, the same for every release.
@@ -353,7 +353,7 @@ class Workload:
         step, is_set = max(_CELLS // max(self._number, 1), 2), False
         truth, guess, hits = np.zeros((3, questions))
         for start in range(0, questions, step):
-            self._progress(asking, start / questions)
+            self._progress(asking, (self._kinds_asked + start / questions) / _KINDS)
             part = slice(start, min(start + step, questions))
             fits, answer = asked(part)
             truth[part], guess[part] = np.count_nonzero(fits, axis=1), answer.astype(float) @ self._rows
@@ -362,7 +362,7 @@ class Workload:
                 # Suppressed series have run -1: the last column, which is never in the answer.
                 padded = np.pad(answer, ((0, 0), (0, 1)))
                 hits[part] = np.count_nonzero(fits & np.take(padded, self._release.run, axis=1), axis=1)
-        self._progress(asking, 1.0)
+        self._kinds_asked += 1
         return Outcome(truth, guess, hits if is_set else None)
 
     def _in_values(self, bands: Bands) -> Fit:

@@ -68,8 +68,10 @@ def check(evidence: Evidence) -> Verdict:
     findings = Findings("recipient" if ledger is None else "with ledger", SENTENCES)
     if check_shape(release, findings) and check_columns(release, findings):
         consistent = check_statements(evidence, findings)
+        evidence.progress("checking groups", 0.1)
         cells = _check_tables(evidence, findings)
         if ledger is not None and cells is not None and consistent:
+            evidence.progress("comparing with the original", 0.4)
             findings.open_ledger(release, ledger)
             check_definition(evidence, cells, findings)
     return findings.verdict()

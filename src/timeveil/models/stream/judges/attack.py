@@ -85,6 +85,7 @@ Chances: TypeAlias = tuple[Posterior, Posterior, dict[str, Posterior]]
 
 def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> StreamBreach:
     """Guess everyone's sensitive value; the ledger shows who is who and what is true."""
+    evidence.progress("following records", 0.1)
     adversary, journeys = adversary or StreamAdversary(), evidence.linked
     if adversary.knows == "several-slots" and evidence.private.original.roles.respondent is None:
         message = "without a respondent nobody can be followed over several slots"
@@ -96,7 +97,9 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
         "true-slot": scene.by_true_slot,
         "several-slots": scene.by_several_slots,
     }
+    evidence.progress("guessing values", 0.5)
     before, after, parts = attacks[adversary.knows]()
+    evidence.progress("looking at columns", 0.9)
     everyone = len(distinct(journeys.person[journeys.complete]))
     people = round(after.people)
     columns, true_slot = column_risks(evidence), evidence.true_slot

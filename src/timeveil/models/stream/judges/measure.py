@@ -123,7 +123,9 @@ class StreamLoss:
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> StreamLoss:
     """Compare a stream release with the original records in its ledger."""
+    evidence.progress("following records", 0.1)
     journeys, rng = evidence.linked, np.random.default_rng(seed)
+    evidence.progress("comparing with other ways", 0.3)
     ways = _Ways(evidence, rng)
     distance = journeys.distance[journeys.published]
     moved = distance[distance > 0]

@@ -50,7 +50,9 @@ def check(evidence: Evidence) -> Verdict:
     findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
     if check_shape(evidence.release, findings) and check_columns(evidence.release, findings):
         check_statements(evidence, findings)
+        evidence.progress("checking slots", 0.1)
         if _check_published(evidence, findings) and evidence.ledger is not None:
+            evidence.progress("following records", 0.5)
             findings.open_ledger(evidence.release, evidence.private)
             _check_records(evidence, findings)
     return findings.verdict()

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from timeveil.domain.loss import refuse_loss
+from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
 from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, snapshot_of
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
@@ -100,13 +101,14 @@ class Stream(ABC):
         self.tally: Counter[str] = Counter()
         self.totals: deque[tuple[int, int]] = deque([(0, 0)], RECENT + 1)
 
-    def arrive(self, arrivals: Arrivals) -> list[Final]:
+    def arrive(self, arrivals: Arrivals, progress: Progress = silent) -> list[Final]:
         """Take the next slots in, each with its records; slots left out are empty."""
         slots, finals = arrivals.slots, list[Final]()
         # Where the slot changes, both ends included.
         heads = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)] if len(slots) else []
         for begin, end in pairwise(heads):
             slot = int(slots[begin])
+            progress("repositioning", begin / len(slots))
             if self.first is None or self.last is None:
                 self.first, self.last, self.emitted = slot, slot - 1, slot - 1
             # Empty slots take every step too: withheld records may fill them, and each makes a slot final.

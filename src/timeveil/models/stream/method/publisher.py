@@ -100,9 +100,9 @@ def publish_stream(
     people = None
     if person is not None:
         people = encode_people(_taken(relation.table.column(person), rows))[0].tolist()
-    progress("repositioning", 0.6)
     stream.tally.update(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
-    finals = stream.arrive(Arrivals(slots, rows, codes, None, people))
+    arriving = Arrivals(slots, rows, codes, None, people)
+    finals = stream.arrive(arriving, lambda doing, share: progress(doing, 0.6 + 0.35 * share))
     # Packets that were given up, and those that still wait.
     withheld = [pair for final in finals for pair in final.withheld]
     if isinstance(stream, PacketStream):
