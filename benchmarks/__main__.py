@@ -7,21 +7,25 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import endless, patterns, series, stream, whole_catalogue
+from benchmarks.speed import end_to_end, endless, patterns, series, stream, whole_catalogue
 
-NAMES = ("catalogue", "stream", "endless", "series", "patterns")
+NAMES = ("commands", "catalogue", "stream", "endless", "series", "patterns")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", choices=NAMES, help="one of the benchmarks instead of all")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--file-rows", type=int, default=3_000_000, help="rows of the file for commands")
     parser.add_argument("--longest", type=int, default=10_000_000, help="records of the longest stream")
     parser.add_argument("--slots", type=int, default=20_000, help="slots of the stream without end")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the fastest counts")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     arguments = parser.parse_args()
     results: dict[str, Any] = {}
+    if arguments.only in (None, "commands"):
+        results["commands"] = end_to_end.run(arguments.file_rows, arguments.repeat)
+        print(end_to_end.table(arguments.file_rows, results["commands"]))
     if arguments.only in (None, "catalogue"):
         results["catalogue"] = whole_catalogue.run(arguments.rows, arguments.repeat)
         print(whole_catalogue.table(results["catalogue"]))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
@@ -23,6 +24,9 @@ from timeveil.reading.risks import Occurrences
 
 ENGINES = {"memory": "MemoryEvents", "duckdb": "DuckDBEvents"}
 """The engines by the name of their module, which `EventParameters.engine` takes, and their classes."""
+
+DAY = CATALOGUE["day"]
+DAY_SECONDS = 86_400
 
 Int64s = npt.NDArray[np.int64]
 Levels = Mapping[str, pa.Table]
@@ -100,6 +104,14 @@ def open_events(engine: str, relation: Relation, memory_limit: str | None = None
     opened = getattr(import_module(f"timeveil.engines.{engine}"), ENGINES[engine])
     events: Events = opened(relation) if memory_limit is None else opened(relation, memory_limit)
     return events
+
+
+def of_whole_days(granularities: Sequence[Granularity], timeline: Timeline) -> set[str]:
+    """The names of those that are counted from days instead of base granules; none if that saves nothing."""
+    if timeline.axis.kind == "relative" or timeline.base.width >= DAY_SECONDS:
+        return set()
+    names = {g.name for g in granularities if not g.has_gaps and g.rule.grain % DAY_SECONDS == 0}
+    return names if len(names) > 1 else set()
 
 
 def published_schema(relation: Relation, generalised: Mapping[str, object]) -> pa.Schema:

@@ -23,7 +23,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
-from timeveil.engines import Int64s, Levels, Published, Tally, published_schema
+from timeveil.engines import DAY, Int64s, Levels, Published, Tally, of_whole_days, published_schema
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
@@ -34,6 +34,14 @@ _LAST_VISIT = "lag(granule) OVER (PARTITION BY quasi, person ORDER BY granule) A
 _STEPS = f"""
     SELECT quasi, granule, before, count(*) AS people, CAST(sum(rows) AS BIGINT) AS rows
     FROM (SELECT quasi, granule, rows, {_LAST_VISIT} FROM cells) GROUP BY quasi, granule, before
+"""
+# Granules of whole days contain days: which day was the visit before on?
+_DAY_STEPS = """
+    SELECT quasi, days.first AS granule, befores.first AS before,
+        CAST(sum(people) AS BIGINT) AS people, CAST(sum(rows) AS BIGINT) AS rows
+    FROM steps JOIN lookup AS days ON days.granule = steps.granule
+        LEFT JOIN lookup AS befores ON befores.granule = steps.before
+    GROUP BY quasi, days.first, befores.first
 """
 # A visit in a gap is published nowhere, so the visit before must be looked for among the others.
 _STEPS_OUTSIDE_GAPS = f"""
@@ -142,9 +150,12 @@ class DuckDBEvents:
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
     ) -> list[Tally]:
         self._count_cells(levels)
-        tallies = []
+        tallies, whole_days = [], of_whole_days(granularities, timeline)
+        if whole_days:
+            self._look_up(timeline, DAY)
+            self._run(f"CREATE OR REPLACE TABLE day_steps AS {_DAY_STEPS}")
         for granularity in granularities:
-            self._group(timeline, granularity)
+            self._group(timeline, granularity, by_day=granularity.name in whole_days)
             in_gaps = self.rows_in_gaps(timeline, granularity)
             tallies.append(Tally(*map(int, self._row(_TALLY.format(k=k, in_gaps=in_gaps)))))
         return tallies
@@ -232,14 +243,20 @@ class DuckDBEvents:
         self._run(f"CREATE OR REPLACE TABLE steps AS {_STEPS}")
         self._counted_for = key
 
-    def _group(self, timeline: Timeline, granularity: Granularity) -> None:
+    def _group(self, timeline: Timeline, granularity: Granularity, *, by_day: bool = False) -> None:
         """Make `groups`: people and rows per quasi combination and granule."""
+        without_gaps = self._look_up(timeline, granularity, by_day=by_day)
+        steps = "day_steps" if by_day else "steps" if without_gaps else _STEPS_OUTSIDE_GAPS
+        self._run(f"CREATE OR REPLACE TABLE groups AS {_GROUPS.format(steps=steps)}")
+
+    def _look_up(self, timeline: Timeline, granularity: Granularity, *, by_day: bool = False) -> bool:
+        """Make `lookup`: the first granule of the granularity's, of each or of each day; False at a gap."""
         firsts = timeline.firsts(granularity)
         inside = firsts >= 0
-        lookup = {"granule": timeline.granules[inside], "first": timeline.granules[firsts[inside]]}
+        chosen = timeline.firsts(DAY) == np.arange(len(timeline)) if by_day else inside
+        lookup = {"granule": timeline.granules[chosen], "first": timeline.granules[firsts[chosen]]}
         self._table("lookup", pa.table(lookup))
-        steps = "steps" if inside.all() else _STEPS_OUTSIDE_GAPS
-        self._run(f"CREATE OR REPLACE TABLE groups AS {_GROUPS.format(steps=steps)}")
+        return bool(inside.all())
 
     def _stored(self, name: str, query: str, schema: pa.Schema) -> Stored:
         """The rows of a query as a file with exactly the names and types of a schema, a batch at a time."""

@@ -20,13 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
-from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, decode_dictionaries
-from timeveil.engines import Int64s, Levels, Published, Tally
+from timeveil.engines import DAY, Int64s, Levels, Published, Tally, of_whole_days
 from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
 from timeveil.reading.risks import Occurrences, occurrences
 
@@ -39,8 +38,6 @@ DENSE = 8
 """A table over a range of numbers beats a sort, up to this many entries per number."""
 SAMPLE_ROWS = 1_000
 WORKERS = 2
-DAY = CATALOGUE["day"]
-DAY_SECONDS = 86_400
 
 
 class MemoryEvents:
@@ -101,9 +98,9 @@ class MemoryEvents:
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
     ) -> list[Tally]:
         visits, _ = self._sorted(levels)
-        whole_days = {g.name for g in granularities if _is_of_whole_days(g, timeline)}
+        whole_days = of_whole_days(granularities, timeline)
         # Granules of whole days contain days, so a person's later visits on a day can open none of them.
-        by_day = visits.opening(timeline.firsts(DAY)) if len(whole_days) > 1 else visits
+        by_day = visits.opening(timeline.firsts(DAY)) if whole_days else visits
 
         def count(granularity: Granularity) -> Tally:
             firsts = timeline.firsts(granularity)
@@ -284,9 +281,3 @@ def _numbered(numbers: Int64s) -> tuple[Int64s, Codes, Int64s]:
     distinct = np.flatnonzero(counts)
     rank = np.cumsum(counts > 0, dtype=np.int32) - np.int32(1)
     return distinct + low, rank[offset], counts[distinct]
-
-
-def _is_of_whole_days(granularity: Granularity, timeline: Timeline) -> bool:
-    """Whether its groups can be counted from days instead of base granules."""
-    civil = timeline.axis.kind != "relative" and timeline.base.width < DAY_SECONDS
-    return civil and not granularity.has_gaps and granularity.rule.grain % DAY_SECONDS == 0
