@@ -60,7 +60,7 @@ class SavedJob(Command):
     command = "run"
     job: str = parameter("Job file, such as job.toml.", metavar="JOB", positional=True)
     settings: list[str] | None = optional(
-        "Key of the job to set for this run; levels.age is one of a table",
+        "Key of the job to set for this run; levels.age is the key age of the table levels",
         ["k=10", "out=next"],
         "KEY=VALUE",
         option="--set",

@@ -9,9 +9,7 @@ from timeveil.domain.parameter import parameter
 
 def fold_spellings() -> Any:
     """The line that every method has."""
-    meaning = (
-        "Treat spellings of a person, sensitive value or item that look alike as one; otherwise refused."
-    )
+    meaning = "Treat spellings of a person, sensitive value or item that look alike as one; else refused."
     return parameter(meaning, default=False)
 
 

@@ -65,7 +65,12 @@ class Files(Parameters):
     )
 
 
-DRY_RUN = Parameter("dry_run", "flag", "Do everything except write: method, checks, words.", default=False)
+DRY_RUN = Parameter(
+    "dry_run",
+    "flag",
+    "Do everything except write: run the method, check the result and explain it.",
+    default=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
