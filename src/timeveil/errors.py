@@ -188,9 +188,9 @@ class raising:  # noqa: N801 (a context manager reads like a statement)
 
     def __init__(
         self,
-        error: Exception | Callable[[Exception], Exception],
+        error: Exception | Callable[[Any], BaseException],
         *,
-        on: type[Exception] | tuple[type[Exception], ...],
+        on: type[BaseException] | tuple[type[BaseException], ...],
     ) -> None:
         self._error = error
         self._causes = on

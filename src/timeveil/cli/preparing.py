@@ -12,17 +12,18 @@ from timeveil.cli import options
 from timeveil.cli.options import Command
 from timeveil.cli.output import Output, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
+from timeveil.domain.lines import READING, FileForm
 from timeveil.domain.parameter import optional, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
-from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.explore import ExploreParameters
 from timeveil.jobs.columns import plain_roles
 from timeveil.jobs.request import calendar_file, explorable, explored, run_to_explore
 from timeveil.models import method_of
 from timeveil.models.events.parameters import EventParameters
 
-_PROFILED = ("k", "granularities", "definitions", "zone", "unit", "nulls", "fold_spellings")
+_PROFILED = ("k", "granularities", "definitions", "nulls", "fold_spellings", *READING)
 
 
 @options.takes(
@@ -48,10 +49,9 @@ def profile(output: Output, **given: Any) -> int:
     definitions = None if calendar is None else from_toml(calendar_file(Path(calendar)))
     columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
     roles = plain_roles({**columns, "drop": REST})
-    reading = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls", "fold_spellings")}
     with output.progress() as progress:
         progress("reading", 0.0)
-        relation = tv.read(given["source"], roles, **reading)
+        relation = tv.read(given["source"], roles, **parameters.reading("nulls", "fold_spellings"))
         refuse_empty(relation)
         progress("counting people", 0.5)
         risk = tv.profile(relation, parameters.k, parameters.granularities, definitions)
@@ -164,7 +164,7 @@ class Granularities(Command):
         output.result("\n".join(aligned(rows, left=4)), {"granularities": data})
 
 
-class Hierarchy(Command):
+class Hierarchy(FileForm, Command):
     """Write a hierarchy file for a column: one row per value, one column per level, for you to edit.
 
     Use it with `generalize-time --hierarchy age=age.csv`. It lists the values of the column, so only you can
@@ -190,30 +190,14 @@ class Hierarchy(Command):
             )
         refuse_file(out, "the hierarchy", private=True)
         rule = hierarchy_from(f"intervals:{self.intervals}" if prefixes is None else f"prefixes:{prefixes}")
-        values = _distinct_values(self.source, column)
+        roles = tv.Roles(keep=[column], drop=REST)
+        values = tv.read(self.source, roles, needs=(), **self.reading()).table[column].unique().drop_null()
         write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)
         names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
         text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
         output.result(
             text, {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}
         )
-
-
-def _distinct_values(table: str, column: str) -> Any:
-    import pyarrow as pa
-
-    from timeveil.domain.wording import listed
-    from timeveil.reading.sources import open_source
-
-    source = open_source(table)
-    if column not in source.names:
-        raise RolesError(
-            f"the table has no column `{column}`",
-            hint=f"the table has {listed(source.names)}",
-            code="column-missing",
-        )
-    values = pa.concat_tables(source.batches([column])).column(0)
-    return values.unique().drop_null()
 
 
 def _hierarchy_csv(rule: tv.Hierarchy, values: Any, *, numbers: bool) -> str:

@@ -2,9 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar, Literal
 
-from timeveil.domain.parameter import parameter
+from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
+
+Decimal = Literal["point", "comma"]
+Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
+READING = ("zone", "unit", "time_format", "decimal", "delimiter", "encoding", "sheet")
+
+
+class FileForm(Parameters):
+    """What a file looks like; what is not set is found out."""
+
+    decimal: Decimal | None = parameter(
+        "What is before the decimals of a number, where the file does not show it.",
+        default=None,
+        example="comma",
+    )
+    delimiter: Delimiter | None = parameter(
+        "What is between the cells of a CSV file, where its header does not show it.",
+        default=None,
+        example="semicolon",
+    )
+    encoding: str | None = optional("Encoding of a text file that is not UTF-8.", "cp1252", "NAME")
+    sheet: str | None = optional("Sheet of a workbook; the first one with cells if not set.", "2024", "NAME")
+
+    @classmethod
+    @cache
+    def table(cls) -> dict[str, Parameter]:
+        """The lines of the table by name; what a command adds comes first."""
+        lines = super().table()
+        others = (name for name in lines if name not in READING)
+        return {name: lines[name] for name in (*others, *(name for name in READING if name in lines))}
+
+    def reading(self, *more: str) -> dict[str, Any]:
+        """The arguments of `read`."""
+        return {name: value for name, value in self.as_arguments().items() if name in (*READING, *more)}
+
+
+class Reading(FileForm):
+    """How a table is read, the same for every method."""
+
+    zone: str | None = optional("Time zone in which times with an offset are read.", "Europe/Berlin", "Z")
+    unit: str | None = optional("Unit of whole numbers in the time column.", "minute", "UNIT")
+    time_format: str | None = optional(
+        "How dates are written, where the column does not show it.", "%d/%m/%Y", "FORMAT"
+    )
+
+    unstated: ClassVar[tuple[str, ...]] = READING
 
 
 def fold_spellings() -> Any:

@@ -307,7 +307,7 @@ class Parameters(Checked):
     """What a release of the model holds."""
     scopes: ClassVar[Mapping[str, str]] = {}
     """How a release is verified, in words, by the scope of the verdict."""
-    reads: ClassVar[str] = "Table to read: CSV, TSV or Parquet, such as visits.csv."
+    reads: ClassVar[str] = "Table to read, such as visits.csv or visits.xlsx, or a folder of such files."
     """What the command reads."""
     explored: ClassVar[tuple[str, ...]] = ()
     """Parameters that `explore` may try at several settings."""

@@ -37,7 +37,8 @@ class Relation:
     `data` has the role columns only, in the order of `roles.columns`, then derived quasi-identifiers. It is
     an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order. `folded` counts
     the cells of each column that were read in another spelling; in columns of `normal` no text has another.
-    `risks` has what kept and sensitive columns give away by themselves.
+    `risks` has what kept and sensitive columns give away by themselves, `decided` what was found out about
+    the file and its dates.
     """
 
     roles: Roles
@@ -48,6 +49,7 @@ class Relation:
     folded: Mapping[str, int] = field(default_factory=dict, compare=False)
     normal: frozenset[str] = field(default=frozenset(), compare=False)
     risks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    decided: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def respondent(self) -> str:
@@ -77,7 +79,7 @@ class Relation:
     @property
     def exceptions(self) -> dict[str, Any]:
         """What the facts of a run state of the reading, only where there is something to state."""
-        stated = {"folded": self.folded, "risks": self.risks}
+        stated = {"decided": self.decided, "folded": self.folded, "risks": self.risks}
         return {name: dict(columns) for name, columns in stated.items() if columns}
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:

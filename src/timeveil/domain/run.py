@@ -150,7 +150,11 @@ class Run:
             method = self.values.get("method", "")
             unused = declared.methods and method and method not in declared.methods
             reason = f"the method {method} does not use it" if unused else ""
-            if declared.name in ("zone", "unit") and self.roles is not None and self.roles.series:
+            if (
+                declared.name in ("zone", "unit", "time_format")
+                and self.roles is not None
+                and self.roles.series
+            ):
                 reason = "a wide table has no time column"
             if reason:
                 yield f"`{declared.name}` changes nothing: {reason}."

@@ -28,7 +28,7 @@ from timeveil.explore import ExploreParameters
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.judging import attack, gather, measure, refuse_foreign, verify
 from timeveil.models import method_of, part, tables
-from timeveil.reading.sources import open_source
+from timeveil.reading.sources import Form, Frame, open_source
 
 RISKS = ("worst", "mean", "promised")  # the ways to state a risk
 TO = ".."
@@ -88,6 +88,8 @@ def explore(
             raise ParameterError(f"`{what}` is not a known measure", hint=hint)
     threads = min(workers or _cores(), len(settings))
     data = _loaded(table, roles, options)
+    if not isinstance(data, str | Path):  # the file is read
+        options |= dict.fromkeys(Form._fields)
     fixed = {"seed": 0, **options} if "seed" in methods[method].table() else options
 
     def attempt(value: float, doing: Progress) -> Setting:
@@ -206,14 +208,15 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
         raise RolesError("no column has a role", hint="give roles, as for the method", code="role-missing")
     if options.get("engine", "memory") != "memory" and isinstance(table, str | Path):
         return table
-    source = open_source(table)
+    source = open_source(table, Form(**{name: options.get(name) for name in Form._fields}))
     columns = [name for name in source.names if roles.drop != REST or name in roles.columns]
     data: pa.Table = pa.concat_tables(source.batches(columns))
     if data.num_rows == 0:
         subject = "the table" if source.name is None else f"`{source.name}`"
         message = f"{subject} has no rows, so there is nothing to explore"
         raise InputError(message, hint="check that it is the right file", code="file-unreadable")
-    return data
+    more = (source.name, source.decided, source.decimal_commas)
+    return Frame(tuple(data.column_names), lambda _: data, *more)
 
 
 def is_many(setting: Any) -> bool:

@@ -22,12 +22,15 @@ _ITEMS_OR_SERIES = "transactions: {respondent} and {item}; series: {series} of c
 
 
 def roles_from(
-    table: type[Parameters], source: str, columns: Mapping[str, Any]
+    table: type[Parameters], source: str, columns: Mapping[str, Any], values: Mapping[str, Any]
 ) -> tuple[Roles | None, Instants]:
-    """Roles of the columns named, None for a release folder, and how lists of its instants are read."""
-    from timeveil.reading.sources import open_source
+    """Roles of the columns named, None for a release folder, and how lists of its instants are read.
 
-    if "item" in table.roles and Path(source).is_dir():
+    `values` has what is said about the file.
+    """
+    from timeveil.reading.sources import Form, open_source
+
+    if "item" in table.roles and Path(source).is_dir() and (is_release(source) or not columns):
         if columns:
             raise ParameterError(
                 f"`{next(iter(columns))}` is set, but a release folder states its columns",
@@ -40,9 +43,15 @@ def roles_from(
     _refuse_mixed(table, columns)
     if "item" in columns:
         return plain_roles(columns), tuple
-    names = open_source(source).names if "series" in columns else ()
+    form = Form(**{name: values.get(name) for name in Form._fields})
+    names = open_source(source, form).names if "series" in columns else ()
     series = columns_named(columns.get("series", ()), names)
     return plain_roles({**columns, "series": series}), lambda texts: columns_named(texts, series)
+
+
+def is_release(source: str) -> bool:
+    """Whether it is a release folder; other folders hold files of one table."""
+    return (Path(source) / "release.json").is_file()
 
 
 def plain_roles(columns: Mapping[str, Any]) -> Roles:

@@ -21,7 +21,7 @@ from timeveil.domain.parameter import OFF, Parameter, Parameters
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.jobs.columns import roles_from
+from timeveil.jobs.columns import is_release, roles_from
 from timeveil.jobs.overrides import dated, has_date, name_of, overridden
 from timeveil.models import part, tables
 
@@ -218,7 +218,7 @@ def _run(
         )
     now = datetime.now().astimezone()
     files |= {name: dated(files[name], now) for name in ("out", "ledger") if files.get(name)}
-    roles, instants = roles_from(table, source, columns)
+    roles, instants = roles_from(table, source, columns, arguments)
     for name, declared in table.table().items():
         if declared.kind == "names" and arguments.get(name):
             arguments[name] = instants(arguments[name])
@@ -342,7 +342,7 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
                 f"`{name}` is missing, which `{table.command}` needs",
                 hint=f"add {{{name}}}, see `timeveil {table.command} --help`; one number may be a range",
             )
-    roles, _ = roles_from(table, source, columns)
+    roles, _ = roles_from(table, source, columns, values)
     return Run(table, source, roles, {**values, **numbers}, out="")
 
 
@@ -361,7 +361,7 @@ def _table(source: str, names: set[str]) -> type[Parameters]:
         required = {*table.needs, *(name for name, declared in lines.items() if declared.required)}
         return len(names & {*lines, *table.needs, *table.roles}), -len(required - names)
 
-    in_folders = [table for table in tables().values() if "item" in table.roles and Path(source).is_dir()]
+    in_folders = [table for table in tables().values() if "item" in table.roles and is_release(source)]
     return max(in_folders or tables().values(), key=fit)
 
 

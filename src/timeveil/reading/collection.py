@@ -88,8 +88,8 @@ def read_series(table: Any, roles: Roles, **options: Any) -> Relation:
     return read(table, roles, nulls="withhold", needs=needs, slot_numbers=True, **options)
 
 
-def read_baskets(table: Any, roles: Roles, *, fold_spellings: bool = False) -> Relation:
-    """Read a table of transactions; a relation that was read already is returned as it is."""
+def read_baskets(table: Any, roles: Roles, **options: Any) -> Relation:
+    """Read a table of transactions; a relation is returned as it is. `options` are some of `read`."""
     used = table.roles if isinstance(table, Relation) else roles
     require_roles(used)
     others = ("time", "value", "series", "quasi", "sensitive", "keep")
@@ -100,7 +100,7 @@ def read_baskets(table: Any, roles: Roles, *, fold_spellings: bool = False) -> R
     if isinstance(table, Relation):
         return table
     # Nulls are refused by `gather`.
-    return read(table, roles, nulls="withhold", needs=("item",), fold_spellings=fold_spellings)
+    return read(table, roles, nulls="withhold", needs=("item",), **options)
 
 
 def collect(relation: Relation, fill: Fill | None = None) -> Collection:

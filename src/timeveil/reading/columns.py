@@ -226,6 +226,11 @@ def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
+def taken(column: pa.ChunkedArray, rows: Any) -> pa.ChunkedArray:
+    """The column in another order of its rows, not copied if it is the same."""
+    return column if np.array_equal(rows, np.arange(len(column))) else column.take(pa.array(rows))
+
+
 def text_bytes(texts: pa.Array) -> tuple[Any, Any]:
     """The bytes of all texts, and where each text begins and ends in them."""
     _, offsets, letters = texts.buffers()

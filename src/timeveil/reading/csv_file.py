@@ -1,10 +1,10 @@
 """CSV files, read once and in blocks.
 
 Every cell is text exactly as written, so that the zip code 01234 keeps its zero; an empty cell without quotes
-is null. The text is UTF-8, with or without a byte order mark. The delimiter is a comma, or a semicolon or tab
-where a comma would give a single column; in `.tsv` files it is a tab.
+is null. The delimiter is the one of comma, semicolon, tab and bar that cuts the header into most names and
+the first row into as many cells; in `.tsv` files it is a tab. Text that is not UTF-8 is read as Windows-1252,
+which includes Latin-1, unless other cells are UTF-8.
 
-The bytes go straight into pyarrow, which can hang or abort when it reads from a Python object that fails.
 What pyarrow accepts but we do not (zero bytes, a quote that never closes) is noticed in the cells it returns.
 """
 
@@ -21,110 +21,95 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from timeveil.domain.wording import counted
-from timeveil.errors import ErrorCode, InputError, raising, raising_each
+from timeveil.errors import raising, raising_each
 from timeveil.reading.columns import text_bytes
-from timeveil.reading.files import UNLIMITED, limits, read_error, refuse_columns, too_large
+from timeveil.reading.files import refuse_columns
+from timeveil.reading.text_file import BLOCK_BYTES, FAILURES, WESTERN, TextFile
 
 HEADER_BYTES = 1 << 21
-BLOCK_BYTES = 1 << 21  # no row is longer; some tens of blocks are in memory at a time
-_FAILURES = (pa.ArrowInvalid, pa.ArrowMemoryError, KeyError, OSError)
-_LAST_BREAK = ord("\r")
-_SAVE_AS_UTF8 = "save it as CSV in UTF-8, or as Parquet"
-_FAULTS = {
-    "delimiter": ("`{name}` uses `|` as its delimiter", "use commas, semicolons or tabs, or Parquet"),
-    "empty": ("`{name}` is empty", "name the columns in the first line"),
-    "malformed": (
-        "`{name}` is not a readable CSV file{detail}",
-        "check that quotes close and that every row has as many cells as the header",
-    ),
-    "long header": (
-        "the header of `{name}`, or a name in it, is longer than {most:,} bytes",
-        "check that the first line names the columns, ends, and closes its quotes",
-    ),
-    "long row": (
-        "`{name}` has a row of more than {most:,} bytes",
-        "check that lines end and quotes close; longer texts are read from Parquet",
-    ),
-    "not UTF-8": ("`{name}` is not UTF-8 text", _SAVE_AS_UTF8),
-    "zero bytes": ("`{name}` contains zero bytes: it is UTF-16, not text, or damaged", _SAVE_AS_UTF8),
-}
-_CODES: dict[str, ErrorCode] = {
-    **dict.fromkeys(("long header", "long row"), "too-large"),
-    **dict.fromkeys(("not UTF-8", "zero bytes"), "bad-encoding"),
-}
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+_LAST_BREAK, _LAST_ASCII = ord("\r"), 127
+_MARK = "\ufeff"
 
 
 class CsvFile:
-    """A CSV file, plain or gzip."""
+    """A CSV file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, delimiter: str | None = None, encoding: str | None = None) -> None:
         self.name: str | None = path.name
-        self._path, self.names = path, tuple[str, ...]()
-        self._compression = "gzip" if path.name.lower().endswith(".gz") else None
-        self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
-        with raising(self._refusal, on=_FAILURES), self._open() as stream:
+        self._file = TextFile(path, "CSV", encoding)
+        self._may_be_western = encoding is None and not self._file.is_copied
+        self._is_utf8 = self._is_western = False
+        with raising(self._file.refusal, on=FAILURES), self._file.open() as stream:
             head = stream.read(HEADER_BYTES)
         if b"\0" in head:
-            raise self._fault("zero bytes")
-        self.names, self._is_empty = self._header(head)
-        for delimiter in ";\t":
-            if len(self.names) == 1 and delimiter in self.names[0]:
-                self._delimiter = delimiter
-                self.names, self._is_empty = self._header(head)
-        if len(self.names) == 1 and "|" in self.names[0]:
-            raise self._fault("delimiter")
+            raise self._file.fault("zero bytes")
+        text = str(head, "utf-8", "surrogateescape")
+        first, _, _ = text.removeprefix(_MARK).partition("\n")
+        stated = first.rstrip("\r").removeprefix("sep=") if first.startswith("sep=") else ""
+        start = len(text) - len(text.removeprefix(_MARK)) + (len(first) + 1 if len(stated) == 1 else 0)
+        marks = [DELIMITERS[delimiter]] if delimiter else [stated] if len(stated) == 1 else _usual(path)
+        self.delimiter = max(marks, key=lambda mark: _columns(text[start:], mark))
+        names, length = self._header(text[start:], is_complete=len(head) < HEADER_BYTES)
+        self._begin = len(text[: start + length].encode("utf-8", "surrogateescape"))
+        self._is_empty = not text[start + length :].strip("\r\n")
+        self.names = tuple(self._decoded(name.encode("utf-8", "surrogateescape")) for name in names)
+
+    @property
+    def decided(self) -> dict[str, str]:
+        """What was found out about the file, where it is not what most files are."""
+        encoding = "Windows-1252" if self._is_western else self._file.encoding.upper()
+        return {"encoding": encoding} if encoding not in ("UTF-8", "UTF-8-SIG") else {}
+
+    @property
+    def decimal_commas(self) -> bool | None:
+        """Whether a comma in a number is surely a decimal comma; None if most likely it is not."""
+        return None if self.delimiter == "," else self.delimiter == ";"
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        return raising_each(self._batches(columns), self._refusal, on=_FAILURES)
+        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
+        return raising_each(self._batches(columns), self._refusal, on=FAILURES)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        yield pa.schema([(column, pa.string()) for column in columns]).empty_table()
+        schema = pa.schema([(column, pa.string()) for column in columns])
+        yield schema.empty_table()
         if self._is_empty:
             return
-        allowed = limits().allowance(self._path.stat().st_size) if self._compression else UNLIMITED
-        left, has_line_breaks = allowed, False
-        with self._open() as stream:
-            for batch in self._reader(stream, columns):
-                left -= batch.nbytes
-                if left < 0:
-                    claim = f"unpacks to more than the {allowed:,} bytes allowed"
-                    raise too_large(self._path.name, claim, "unpacked")
+        positions = [str(self.names.index(column)) for column in columns]
+        count, has_line_breaks = 0, False
+        with self._file.open() as stream:
+            stream.read(self._begin)
+            for batch in self._reader(stream, positions):
+                self._file.refuse_more(count := count + batch.nbytes)
                 has_line_breaks |= self._check_bytes(batch)
-                yield pa.Table.from_batches([batch]).select(list(columns))
+                yield pa.table([self._text(batch.column(name)) for name in positions], schema)
         # A quote that never closes hides all later rows in one cell.
         if has_line_breaks and self._has_odd_quotes() and (misfit := self._misfit()):
-            raise self._fault("malformed", misfit)
+            raise self._file.fault("malformed", misfit)
 
-    def _header(self, head: bytes) -> tuple[tuple[str, ...], bool]:
-        """The names in the first line, and whether nothing follows it."""
-        text = str(head, "utf-8", "surrogateescape").removeprefix("\ufeff")
+    def _header(self, text: str, *, is_complete: bool) -> tuple[list[str], int]:
+        """The names in the first line, and how many letters it has."""
         # Line breaks stay as written: a name in quotes may contain one.
         lines = io.StringIO(text, newline="")
-        reader = csv.reader(lines, delimiter=self._delimiter)
-        is_long = self._fault("long header", most=csv.field_size_limit())
+        is_long = self._file.fault("long header", most=csv.field_size_limit())
         with raising(is_long, on=csv.Error):  # without `strict`, the only one
-            names = next((row for row in reader if row), None)
+            names = next((row for row in csv.reader(lines, delimiter=self.delimiter) if row), None)
         if names is None:
-            raise self._fault("empty")
-        refuse_columns(self._path.name, len(names))
-        remainder = lines.read()
+            raise self._file.fault("empty")
+        refuse_columns(self._file.name, len(names))
         # The header used all that was read, so it may go on.
-        if len(head) == HEADER_BYTES and not remainder:
-            raise self._fault("long header", most=HEADER_BYTES)
-        if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
-            raise self._fault("not UTF-8")
-        return tuple(names), not remainder.strip("\r\n")
+        if lines.tell() == len(text) and not is_complete:
+            raise self._file.fault("long header", most=HEADER_BYTES)
+        return names, lines.tell()
 
-    def _open(self) -> Any:
-        return pa.input_stream(str(self._path), compression=self._compression)
-
-    def _reader(self, stream: Any, columns: Sequence[str]) -> Any:
-        # The last column is always read, as bytes: a quote that never closes hides all later rows in it.
-        types = {self.names[-1]: pa.binary()} | dict.fromkeys(columns, pa.string())
+    def _reader(self, stream: Any, positions: Sequence[str]) -> Any:
+        # The last column is always read: a quote that never closes hides all later rows in it.
+        names = [str(position) for position in range(len(self.names))]
+        types = dict.fromkeys((*positions, names[-1]), pa.binary())
         return pcsv.open_csv(
             stream,
-            pcsv.ReadOptions(block_size=BLOCK_BYTES),
-            pcsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            pcsv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
+            pcsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             cells_as_text(types, include_columns=list(types)),
         )
 
@@ -136,50 +121,77 @@ class CsvFile:
             # One pass decides nearly always: zero bytes and line breaks are below all printable characters.
             lowest = letters.min(initial=255)
             if lowest == 0:
-                raise self._fault("zero bytes")
+                raise self._file.fault("zero bytes")
             if lowest <= _LAST_BREAK:
                 has_line_breaks |= bool(((letters == ord("\n")) | (letters == _LAST_BREAK)).any())
         return has_line_breaks
 
+    def _text(self, cells: pa.Array) -> pa.Array:
+        """Cells as text; of another encoding, each different cell is decoded once."""
+        with suppress(pa.ArrowInvalid):
+            text = cells.cast(pa.string())
+            self._is_utf8 |= bool(text_bytes(cells)[0].max(initial=0) > _LAST_ASCII)
+            self._refuse_both()
+            return text
+        coded = cells.dictionary_encode()
+        return pa.array(map(self._decoded, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
+
+    def _decoded(self, cell: bytes) -> str:
+        with suppress(UnicodeDecodeError):
+            text = cell.decode()
+            self._is_utf8 |= not text.isascii()
+            self._refuse_both()
+            return text
+        self._is_western = True
+        self._refuse_both()
+        with raising(self._file.fault("not text", "UTF-8 or Windows-1252"), on=UnicodeDecodeError):
+            return cell.decode(WESTERN)
+
+    def _refuse_both(self) -> None:
+        """Refuse a file in which some text is UTF-8 and some is not, or that was said to be."""
+        if self._is_western and (self._is_utf8 or not self._may_be_western):
+            raise self._file.fault("not text", "UTF-8")
+
     def _has_odd_quotes(self) -> bool:
         """Whether quotes do not pair up; a quoted cell has an even number of them, doubled ones included."""
-        with self._open() as stream:
-            blocks = iter(lambda: stream.read(BLOCK_BYTES), b"")
-            return bool(sum(block.count(b'"') for block in blocks) % 2)
+        return bool(sum(block.count(b'"') for block in self._file.blocks()) % 2)
 
     def _misfit(self) -> str:
         """Which row has an open quote or another number of cells than the header; found by reading again."""
-        number = -1  # of the header, before data row 0
-        with self._open() as stream, io.TextIOWrapper(stream, "utf-8", "replace", newline="") as text:
-            try:
-                for row in csv.reader(text, delimiter=self._delimiter, strict=True):
-                    number += bool(row)
-                    if row and len(row) != len(self.names):
-                        cells = f"data row {number:,} has {counted(len(row), 'cell')}"
-                        return f": {cells}, the header {len(self.names)}"
-            except csv.Error:
-                return f": data row {number + 1:,}: a quote does not close"
+        number = 0
+        with self._file.open() as stream:
+            stream.read(self._begin)
+            with io.TextIOWrapper(stream, "utf-8", "replace", newline="") as text:
+                try:
+                    for row in csv.reader(text, delimiter=self.delimiter, strict=True):
+                        number += bool(row)
+                        if row and len(row) != len(self.names):
+                            cells = f"data row {number:,} has {counted(len(row), 'cell')}"
+                            return f": {cells}, the header {len(self.names)}"
+                except csv.Error:
+                    return f": data row {number + 1:,}: a quote does not close"
         return ""
 
     def _refusal(self, cause: Exception) -> Exception:
-        if isinstance(cause, MemoryError):
-            return MemoryError()
-        # Without the system's number it is what pyarrow says of a damaged gzip file.
-        if isinstance(cause, OSError) and cause.errno is not None:
-            return read_error(self._path.name, cause)
-        if "straddling" in str(cause):
-            return self._fault("long row", most=BLOCK_BYTES)
-        if "UTF8" in str(cause):
-            return self._fault("not UTF-8")
-        misfit = ""
+        error = self._file.refusal(cause)
+        if getattr(error, "code", "") != "file-unreadable" or getattr(cause, "errno", None) is not None:
+            return error
         with suppress(pa.ArrowException, OSError):
-            misfit = self._misfit() if self.names else ""
-        return self._fault("malformed", misfit)
+            error = self._file.fault("malformed", self._misfit())
+        return error
 
-    def _fault(self, fault: str, detail: str = "", most: int = 0) -> InputError:
-        message, hint = _FAULTS[fault]
-        message = message.format(name=self.name, detail=detail, most=most)
-        return InputError(message, hint=hint, code=_CODES.get(fault, "file-unreadable"))
+
+def _usual(path: Path) -> list[str]:
+    return ["\t"] if ".tsv" in path.name.lower() else list(DELIMITERS.values())
+
+
+def _columns(text: str, delimiter: str) -> tuple[bool, int]:
+    """Whether the first row has as many cells as the header, more than one, and how many those are."""
+    with suppress(csv.Error):
+        rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+        header = next(rows, [])
+        return len(next(rows, header)) == len(header) > 1, len(header)
+    return False, 1
 
 
 def cells_as_text(types: dict[str, pa.DataType], **options: Any) -> pcsv.ConvertOptions:

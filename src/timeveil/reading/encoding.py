@@ -167,7 +167,9 @@ def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = pc.if_else(pc.equal(text, pa.scalar("", text.type)), pa.scalar(None, text.type), text)
     fits = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, _NOT_FINITE))
     what = ("value that is not a number", "values that are not a number")
-    hint = "write numbers like 12, -3.5 or 2e3, with a point and without spaces or units"
+    hint = (
+        'write numbers like 12, -3.5 or 2e3, without units; numbers like 3,5 are read with {decimal="comma"}'
+    )
     _refuse_rows(name, ~_mask(pc.fill_null(fits, True)), what, hint)
     return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64())
 

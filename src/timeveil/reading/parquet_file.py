@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,11 +32,14 @@ _MOST_ITEMS = 1_000_000
 _INT32 = 2**31 - 1
 _PAGES = 4
 """How many times the room for a file one page of each column may take: some programs write large pages."""
-_REPEATS = "repeats texts that would take too much"
+REPEATS = "repeats texts that would take too much"
 
 
 class ParquetTable:
     """A Parquet file."""
+
+    decided: ClassVar[dict[str, str]] = {}
+    decimal_commas = None
 
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
@@ -88,9 +92,9 @@ class OpenFile:
         most_rows = min(batch_rows or BATCH_ROWS, limits().room(self._handle.size()) // max(width, 1))
         for batch in self._parquet.iter_batches(batch_size=max(most_rows, 1), columns=chosen.names):
             if batch_rows is not None:
-                allowed -= sum(_written_length(column) for column in batch.columns)
+                allowed -= sum(written_length(column) for column in batch.columns)
                 if allowed < 0:
-                    raise _too_large(self.path, _REPEATS, most)
+                    raise too_large_in_memory(self.path, REPEATS, most)
             yield batch.select(chosen.names)
 
     def _read(self, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
@@ -126,10 +130,10 @@ class OpenFile:
             at_once[chunk.group] += max(chunk.pages, default=0)
         # From headers alone, before any page is unpacked; how long texts become is examined below.
         if max(at_once) > _PAGES * room:
-            raise _too_large(self.path, f"has pages of {max(at_once):,} bytes", _PAGES * room)
+            raise too_large_in_memory(self.path, f"has pages of {max(at_once):,} bytes", _PAGES * room)
         claimed = sum(sizes) + metadata.num_rows * sum(_width(field.type) for field in schema) + 8 * items
         if claimed > allowed:
-            raise _too_large(self.path, f"would take {claimed:,} bytes", allowed)
+            raise too_large_in_memory(self.path, f"would take {claimed:,} bytes", allowed)
         # The path of a leaf begins with its column's name, which may have dots of its own.
         columns = tuple(f"{name}." for name in schema.names)
         leaves = [leaf for leaf in self._parquet.schema if f"{leaf.path}.".startswith(columns)]
@@ -141,7 +145,7 @@ class OpenFile:
             longest = max(sizes)
         # One row may have any number of items, so lists are refused by the most that they may become.
         elif lists and items * longest > allowed:
-            raise _too_large(self.path, _REPEATS, allowed)
+            raise too_large_in_memory(self.path, REPEATS, allowed)
         return max(1, min(BATCH_ROWS, room // max(longest, 1)))
 
     def _longest_text(self, texts: list[str]) -> int | None:
@@ -183,7 +187,7 @@ def _width(kind: pa.DataType) -> int:
         return 4
 
 
-def _written_length(column: pa.Array) -> int:
+def written_length(column: pa.Array) -> int:
     """Bytes of a column when its dictionary is written out."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
@@ -199,5 +203,6 @@ def _longest(column: pa.Array) -> int:
     return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0) if is_coded else 0
 
 
-def _too_large(path: Path, claim: str, most: int) -> InputError:
+def too_large_in_memory(path: Path, claim: str, most: int) -> InputError:
+    """The error for a file that would take more memory than is allowed."""
     return too_large(path.name, f"{claim} in memory; at most {most:,} bytes are allowed", "unpacked")

@@ -1,27 +1,78 @@
-"""Where a table comes from: a file, or an object that another library made.
+"""Where a table comes from: a file, a folder of files, or an object that another library made.
 
-Every source has the names of its columns and, with `batches`, the rows of some of them as Arrow tables.
+Every source has the names of its columns and, with `batches`, the rows of some of them as Arrow tables. What
+it found out about itself, such as the encoding, is in `decided` once the rows are read.
 """
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from timeveil.errors import InputError, TimeveilError, raising, raising_each
+from timeveil.domain.wording import counted, listed
+from timeveil.errors import InputError, ParameterError, TimeveilError, raising, raising_each
+from timeveil.reading.arrow_file import ArrowFile
 from timeveil.reading.csv_file import CsvFile
+from timeveil.reading.excel_file import ExcelFile
 from timeveil.reading.files import file_size, read_error
+from timeveil.reading.json_file import JsonLines
 from timeveil.reading.parquet_file import ParquetTable
+from timeveil.reading.text_file import PACKED
 
-CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-PARQUET_SUFFIXES = (".parquet", ".pq")
+_TEXT = {"delimiter", "encoding"}
+_READERS: Mapping[tuple[str, ...], tuple[Callable[..., Any], set[str]]] = {
+    (".csv", ".tsv", ".txt"): (CsvFile, _TEXT),
+    (".jsonl", ".ndjson"): (JsonLines, {"encoding"}),
+    (".xlsx", ".xlsm"): (ExcelFile, {"sheet"}),
+    (".parquet", ".pq"): (ParquetTable, set()),
+    (".arrow", ".feather"): (ArrowFile, set()),
+}
+"""How a file is read by the end of its name, and the options that it can be read with."""
+LINES = tuple(
+    ending + packed for endings in list(_READERS)[:2] for ending in endings for packed in ("", *PACKED)
+)
+"""How names of files end whose rows are lines."""
+SUFFIXES = (*LINES, *(ending for endings in list(_READERS)[2:] for ending in endings))
+_SUPPORTED = "CSV, JSON lines, Excel, Parquet or Arrow"
 _NOT_ONE_TYPE = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+class Form(NamedTuple):
+    """What the user says about a file; None is to be found out."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+
+    def among(self, names: set[str], what: str) -> dict[str, str]:
+        """What is said; an error if it is not about such a source."""
+        stated = {name: value for name, value in self._asdict().items() if value is not None}
+        for name in stated.keys() - names:
+            hint = f"leave {{{name}}} out"
+            raise ParameterError(f"`{name}` is set, but {what} has none", hint=hint)
+        return stated
+
+
+class Source(Protocol):
+    """What every source has."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def decided(self) -> dict[str, str]: ...
+    @property
+    def decimal_commas(self) -> bool | None: ...
+    def batches(self, columns: Sequence[str], /) -> Iterator[pa.Table]:
+        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +81,11 @@ class Frame:
 
     names: tuple[str, ...]
     select: Callable[[list[str]], Any]
-    name: ClassVar[str | None] = None
+    name: str | None = None
+    decided: dict[str, str] = field(default_factory=dict)
+    decimal_commas: bool | None = None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
         with raising(_foreign, on=Exception):
             rows = self.select(list(columns))
             if not isinstance(rows, pa.Table):
@@ -46,33 +98,90 @@ class Frame:
             yield pa.Table.from_batches([batch]).select(list(columns))
 
 
-Source = CsvFile | ParquetTable | Frame
+class ManyFiles:
+    """Files with the same columns, one after the other; each is open only while it is read."""
+
+    def __init__(self, name: str, paths: Sequence[Path], form: Form) -> None:
+        self.name: str | None = name
+        self._paths, self._form = paths, form
+        self.decided: dict[str, str] = {}
+        first = _open_file(paths[0], form)
+        self.names, self.decimal_commas = first.names, first.decimal_commas
+        for path in paths[1:]:
+            file = _open_file(path, form)
+            if file.decimal_commas != self.decimal_commas:
+                self.decimal_commas = None
+            if sorted(file.names) != sorted(self.names):
+                others = listed(sorted({*file.names} ^ {*self.names}) or file.names)
+                raise self._differs(path, f"has other columns than `{paths[0].name}`: {others}")
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        schema: pa.Schema | None = None
+        for path in self._paths:
+            file = _open_file(path, self._form)
+            for rows in file.batches(columns):
+                schema = schema or rows.schema
+                if not rows.schema.equals(schema):
+                    pairs = zip(schema, rows.schema, strict=True)
+                    others = listed([ours.name for ours, theirs in pairs if ours != theirs])
+                    raise self._differs(path, f"has other types than `{self._paths[0].name}` in {others}")
+                yield rows
+            self.decided |= file.decided
+
+    def _differs(self, path: Path, what: str) -> InputError:
+        hint = (
+            "give all files the same columns, or name some of them with a pattern such as 'visits/2024-*.csv'"
+        )
+        return InputError(f"`{path.name}` {what}", hint=hint, facts={"file": path.name})
 
 
-def open_source(table: Any) -> Source:
+_ANY_FORM = Form()
+
+
+def open_source(table: Any, form: Form = _ANY_FORM) -> Source:
     """The source for a path or for an object of another library."""
     if isinstance(table, str | os.PathLike):
-        return _open_file(Path(table))
+        return _open_path(Path(table), form)
+    if isinstance(table, Frame):
+        return table
+    form.among(set(), "a table in memory")
     names, select = _columns(table)
     return Frame(tuple(names), select)
 
 
-def _open_file(path: Path) -> Source:
-    name = path.name.lower()
+def _open_path(path: Path, form: Form) -> Source:
+    """A file, the files of a folder, or those whose names fit a pattern."""
     with raising(lambda cause: read_error(path.name, cause), on=(OSError, ValueError)):
-        is_folder = path.is_dir()
-        if not is_folder:
-            file_size(path)
-            path.open("rb").close()
-    if is_folder:
-        message = f"`{path.name or path}` is a folder, not a file"
-        raise InputError(message, hint="name one file in it", code="file-unreadable")
-    if name.endswith(CSV_SUFFIXES):
-        return CsvFile(path)
-    if name.endswith(PARQUET_SUFFIXES):
-        return ParquetTable(path)
-    message = f"the name of `{path.name}` does not end like that of a CSV or Parquet file"
-    hint = f"save it as one whose name ends in {' or '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}"
+        if path.is_dir():
+            every = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+            files = [entry for entry in every if entry.name.lower().endswith(SUFFIXES)]
+        elif glob.has_magic(str(path)) and not path.exists():
+            files = sorted(entry for entry in map(Path, glob.glob(str(path))) if entry.is_file())  # noqa: PTH207 (of any path)
+        else:
+            return _open_file(path, form)
+    if not files:
+        message = f"`{path.name or path}` is a folder without tables"
+        if not path.is_dir():
+            message = f"there is no file like `{path.name}`"
+        hint = f"name a {_SUPPORTED} file, a folder of them, or a pattern such as 'visits/*.csv'"
+        raise InputError(message, hint=hint, code="file-missing")
+    name = f"{path.name or path} ({counted(len(files), 'file')})"
+    return ManyFiles(name, files, form)
+
+
+def _open_file(path: Path, form: Form) -> Source:
+    with raising(lambda cause: read_error(path.name, cause), on=(OSError, ValueError)):
+        file_size(path)
+        path.open("rb").close()
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed) if name.endswith(LINES) else name
+    for endings, (reader, options) in _READERS.items():
+        if name.endswith(endings):
+            source: Source = reader(path, **form.among(options, f"`{path.name}`"))
+            return source
+    message = f"the name of `{path.name}` does not end like that of a {_SUPPORTED} file"
+    hint = f"save it as one whose name ends in {' or '.join(SUFFIXES)}"
     raise InputError(message, hint=hint)
 
 
@@ -124,7 +233,7 @@ def _time_kind(value: Any) -> str:
 def _narwhals_columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
     import narwhals as nw  # noqa: PLC0415 (needed for few kinds of tables only)
 
-    hint = "give a path to a CSV or Parquet file, or a pyarrow, pandas, polars or DuckDB table"
+    hint = f"give a path to a {_SUPPORTED} file, or a pyarrow, pandas, polars or DuckDB table"
     error = InputError(f"an object of the type `{type(table).__name__}` is not a table", hint=hint)
     with raising(error, on=TypeError):
         frame = nw.from_native(table)

@@ -1,6 +1,6 @@
 """Read a table: fit its roles, type its columns, understand its time.
 
-A table is a file (CSV, TSV, Parquet) or any object that speaks Arrow or Narwhals. Only columns that a role
+A table is a file, a folder of files, or any object that speaks Arrow or Narwhals. Only columns that a role
 names are read; the caller's object is never changed, and neither its index nor its metadata passes on.
 
 Whatever depends on all rows (what the time column contains, how many nulls there are, where the first bad row
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import REST, Derived, Roles, require_roles
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
@@ -30,8 +31,9 @@ from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.reading import columns
 from timeveil.reading.columns import FaultyRows, decoded_fields, without_nan
+from timeveil.reading.decimals import DecimalCommas, with_points
 from timeveil.reading.files import temporary_file_error
-from timeveil.reading.sources import Source, open_source
+from timeveil.reading.sources import Form, Source, open_source
 from timeveil.reading.spellings import Spellings, without_nameless
 from timeveil.reading.times import TimeColumn
 
@@ -44,6 +46,11 @@ def read(
     *,
     zone: str | None = None,
     unit: str | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     nulls: Nulls = "error",
     stored: bool = False,
     needs: Sequence[str] = ("respondent", "time"),
@@ -53,7 +60,9 @@ def read(
     """Read a table.
 
     `zone` is the IANA name of the clocks on which timestamps with an offset are read; `unit` says what whole
-    numbers in the time column count. With `nulls="withhold"` rows without a time or a respondent are read,
+    numbers in the time column count. How dates are written, what separates decimals and columns, the encoding
+    and the sheet are found out where they can be, and stated with `time_format`, `decimal`, `delimiter`,
+    `encoding` and `sheet` where not. With `nulls="withhold"` rows without a time or a respondent are read,
     and a method withholds them. `stored=True` keeps the rows in a private file, so that the table may be
     larger than memory. `needs` lists the roles that must have a column; with `slot_numbers=True` whole
     numbers in the time column need no unit: they are the slots themselves. With `fold_spellings` people,
@@ -70,10 +79,16 @@ def read(
     if not isinstance(nulls, str) or nulls not in ("error", "withhold"):
         hint = 'set {nulls="error"} or {nulls="withhold"}'
         raise ParameterError("`nulls` is neither `error` nor `withhold`", hint=hint)
-    source = open_source(table)
+    stated = Reading.from_call(locals())
+    source = open_source(table, Form(stated.delimiter, stated.encoding, stated.sheet))
     resolved = fit(roles, tuple(source.names), tuple(needs))
-    time = None if roles.time is None else TimeColumn(roles.time, zone, unit, slot_numbers=slot_numbers)
-    reader = TypedReader(roles, time, refuses_nulls=nulls == "error", fold=fold_spellings)
+    time = None
+    if roles.time is not None:
+        time = TimeColumn(roles.time, zone, unit, form=stated.time_format, slot_numbers=slot_numbers)
+    commas = None
+    if stated.decimal == "comma" or (stated.decimal is None and source.decimal_commas is not None):
+        commas = DecimalCommas(roles, stated=stated.decimal is not None, surely=source.decimal_commas)
+    reader = TypedReader(roles, time, commas, refuses_nulls=nulls == "error", fold=fold_spellings)
     data: pa.Table | Stored
     if stored:
         data, axis = _store(source, reader)
@@ -81,14 +96,31 @@ def read(
         pushed = reader.push(pa.concat_tables(source.batches(reader.columns)))
         axis = reader.close(lambda: [pushed])
         data = reader.complete(pushed, axis)
-    return Relation(resolved, data, axis, tuple(resolved.drop), source.name, reader.folded, reader.normal)
+    return Relation(
+        resolved,
+        data,
+        axis,
+        tuple(resolved.drop),
+        source.name,
+        reader.folded,
+        reader.normal,
+        decided={**reader.decided, **source.decided},
+    )
 
 
 class TypedReader:
     """Takes rows in order with `push`; `close` returns the time axis, or raises what is wrong."""
 
-    def __init__(self, roles: Roles, time: TimeColumn | None, *, refuses_nulls: bool, fold: bool) -> None:
-        self._roles, self._time, self._refuses_nulls = roles, time, refuses_nulls
+    def __init__(
+        self,
+        roles: Roles,
+        time: TimeColumn | None,
+        commas: DecimalCommas | None,
+        *,
+        refuses_nulls: bool,
+        fold: bool,
+    ) -> None:
+        self._roles, self._time, self._commas, self._refuses_nulls = roles, time, commas, refuses_nulls
         self.columns = roles.columns
         self._derived = [quasi for quasi in roles.quasi if isinstance(quasi, Derived)]
         self._nulls = {name: FaultyRows() for name in (roles.time, roles.respondent) if name is not None}
@@ -99,9 +131,16 @@ class TypedReader:
         self._rows = 0
 
     @property
-    def settled(self) -> TimeAxis | None:
-        """The time axis, if the column's type alone decides it."""
-        return None if self._time is None else self._time.settled
+    def is_settled(self) -> bool:
+        """Whether rows are final as they are pushed: no cell depends on a later row."""
+        return self._commas is None and (self._time is None or self._time.settled is not None)
+
+    @property
+    def decided(self) -> dict[str, str]:
+        """What all rows together decided, where it is not what most tables have."""
+        way = "" if self._time is None else self._time.way
+        commas = [] if self._commas is None else self._commas.columns
+        return {**({"dates": way} if way else {}), **({"decimal": "comma"} if commas else {})}
 
     @property
     def folded(self) -> dict[str, int]:
@@ -127,11 +166,19 @@ class TypedReader:
         self._rows += rows.num_rows
         return typed
 
+    def draft(self, rows: pa.Table) -> pa.Table:
+        """The next rows, final if nothing depends on a later row."""
+        typed = self.push(rows)
+        settled = None if self._time is None else self._time.settled
+        return self.complete(typed, settled) if self.is_settled else typed
+
     def _typed(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if self._time is not None and name == self._time.column:
             return self._time.push(column, self._rows)
         column = columns.plain(column)
         columns.refuse_far_times(name, column)
+        if self._commas is not None:
+            self._commas.push(name, column)
         if name == self._roles.respondent:
             column = without_nameless(column)
         if name in self._spellings:
@@ -152,7 +199,9 @@ class TypedReader:
         return axis
 
     def complete(self, pushed: pa.Table, axis: TimeAxis | None) -> pa.Table:
-        """Typed rows with the time in its final type and derived columns added."""
+        """Typed rows with decimal points, the time in its final type and derived columns added."""
+        for name in [] if self._commas is None else self._commas.columns:
+            pushed = pushed.set_column(self.columns.index(name), name, with_points(pushed[name]))
         if self._time is None or axis is None:
             return pushed
         position = self.columns.index(self._time.column)
@@ -167,18 +216,17 @@ class TypedReader:
 def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None]:
     """All rows in a private Parquet file, never all in memory.
 
-    Text in the time column leaves its type open until the last row, so such a table is written twice: as it
-    comes, and again with its time typed.
+    Text in the time column leaves its type open until the last row, and decimal commas need all of them, so
+    such a table is written twice: as it comes, and again with its time typed.
     """
     with raising(temporary_file_error, on=OSError):
         folder = PrivateFolder()
         draft, final = folder.path / "draft.parquet", folder.path / "rows.parquet"
         try:
             pieces = _cut(source.batches(reader.columns))
-            _write(draft, (reader.complete(reader.push(rows), reader.settled) for rows in pieces))
+            _write(draft, map(reader.draft, pieces))
             axis = reader.close(lambda: _stored_rows(draft))
-            # The type of the time was known from the first row: the draft is final as it is.
-            if reader.settled is not None or axis is None:
+            if reader.is_settled:
                 draft.rename(final)
             else:
                 _write(final, (reader.complete(rows, axis) for rows in _stored_rows(draft)))
@@ -226,9 +274,10 @@ def fit(roles: Roles, names: tuple[str, ...], needs: tuple[str, ...] = ("respond
     """Roles that fit a table with these columns: derived ones by their name, dropped ones listed."""
     _refuse_missing_roles(roles, needs)
     _refuse_missing_columns(roles, names)
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+    used = set(roles.columns)
+    if repeated := [name for name, count in Counter(names).items() if count > 1 and name in used]:
         message = f"the table has more than one column named {listed(repeated)}"
-        raise RolesError(message, hint="give every column a name of its own", code="column-twice")
+        raise RolesError(message, hint="give each of them a name of its own", code="column-twice")
     dropped = _dropped(roles, names)
     _refuse_clash(roles, dropped)
     return replace(roles, quasi=roles.quasi_columns, drop=dropped)
@@ -270,7 +319,7 @@ def _refuse_missing_columns(roles: Roles, names: Sequence[str]) -> None:
 
 def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
     used = set(roles.columns)
-    unused = tuple(name for name in names if name not in used)
+    unused = tuple(dict.fromkeys(name for name in names if name not in used))
     if roles.drop == REST:
         return unused
     if without_role := [name for name in unused if name not in roles.drop]:
@@ -279,7 +328,7 @@ def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
             message = f"{len(without_role)} columns have no role: {listed(without_role)}"
         hint = 'give each a role, or leave columns out with {drop} or {drop="rest"}'
         raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
-    return tuple(name for name in names if name in roles.drop)
+    return tuple(name for name in unused if name in roles.drop)
 
 
 def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:

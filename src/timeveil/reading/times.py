@@ -9,8 +9,8 @@
 
 Anything finer than a millisecond is cut off, towards the past. As text, times are written `2024-03-31`;
 `2024-03-31 14:05` with `T` or a blank in between, perhaps with seconds and a fraction; the same with an
-offset (`Z`, `+02`, `+0200`, `+02:00`) at the end; or as whole numbers. Nothing else: `03/31/24` can be read
-in two ways.
+offset (`Z`, `+02`, `+0200`, `+02:00`) at the end; as whole numbers; or in one of the ways of `dates`. Whole
+numbers without a unit are dates if all of them are, written YYYYMMDD.
 """
 
 from __future__ import annotations
@@ -23,16 +23,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.civil import DAY, FIRST, LAST, UNITS, check_zone
+from timeveil.calendar.civil import FIRST, LAST, UNITS, check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
 from timeveil.reading.columns import FaultyRows, is_text, without_wrapping
+from timeveil.reading.dates import (
+    DAY_FIRST,
+    DAY_MS,
+    FORMATS,
+    MONTH_FIRST,
+    UNDECIDED,
+    from_digits,
+    is_compact,
+    pattern_of,
+    read_dates,
+)
 
 FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
 _SAMPLE_ROWS = 4096
-_DAY_MS = DAY * 1000
+WAY = "dates as "
+"""How the count of dates written in one way is called."""
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 Kind = Literal["date", "naive", "aware", "number"]
@@ -58,19 +70,29 @@ class TimeColumn:
     """Takes the time column in order and notes what it contains; errors are raised after the last row."""
 
     def __init__(
-        self, column: str, zone: str | None, unit: str | None, *, slot_numbers: bool = False
+        self,
+        column: str,
+        zone: str | None,
+        unit: str | None,
+        *,
+        form: str | None = None,
+        slot_numbers: bool = False,
     ) -> None:
         self.column = column
+        if form is not None:
+            pattern_of(form)
         if zone is not None:
             check_zone(zone)
         if unit is not None and not (isinstance(unit, str) and unit in UNITS):
             hint = f"use one of {', '.join(UNITS)}"
             raise ParameterError(f"`{unit}` is not a unit of relative time", hint=hint)
-        self._zone, self._unit = zone, unit
-        self._slot_numbers = slot_numbers
+        self._zone, self._unit, self._form = zone, unit, form
+        self._slot_numbers, self._is_numeric = slot_numbers, False
         self._noted = FaultyRows()
         self.settled: TimeAxis | None = None
-        """The axis, once the column's type decides it; text leaves it open."""
+        """The axis, once the column's type decides it; text and numbers without a unit leave it open."""
+        self.way = ""
+        """How dates are written, once all rows are read, if it is not with the year first."""
 
     def push(self, column: pa.ChunkedArray, rows_before: int) -> pa.ChunkedArray:
         """The next values, typed, or in milliseconds (or numbers) while text leaves the type open."""
@@ -79,15 +101,25 @@ class TimeColumn:
             column = column.cast(pa.string())
         elif pa.types.is_dictionary(column.type) and not is_text(column.type):
             column = column.cast(column.type.value_type)
-        if is_text(column.type):
+        kind: Kind | None = None if is_text(column.type) else _kind_of(self.column, column.type)
+        if kind == "number" and self._form is not None:
+            kind, column = None, column.cast(pa.string())
+        if kind is None:
             return self._parsed(column, rows_before)
-        if self.settled is None:
-            self.settled = self._settle(_kind_of(self.column, column.type), column.type)
+        if self._form is not None:
+            raise self._not_needed("time_format", "dates or timestamps", "it is for text")
+        self._is_numeric = kind == "number"
+        if self.settled is None and (kind != "number" or self._unit is not None):
+            self.settled = self._settle(kind, column.type)
         chunks, row = [], rows_before
         for chunk in column.chunks:
             chunks.append(self._typed(chunk, row))
+            if self.settled is None:
+                present = chunks[-1].is_valid().to_numpy(zero_copy_only=False)
+                self._noted.add("number", present, row)
+                self._note_numbers(chunks[-1], present, row)
             row += len(chunk)
-        return pa.chunked_array(chunks, type=self.settled.type)
+        return pa.chunked_array(chunks, type=pa.int64() if self.settled is None else self.settled.type)
 
     def axis(self) -> TimeAxis:
         counts = self._noted.counts
@@ -95,30 +127,36 @@ class TimeColumn:
         # Whole numbers are times only where all values are.
         bad = ["bad", "number"] if without_offset or counts["aware"] else ["bad"]
         if any(counts[kind] for kind in bad):
-            raise self._noted.error(
-                self.column,
-                *bad,
-                what=("value that is not a time", "values that are not a time"),
-                hint="write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
-                "(years 1 to 9999), or as whole numbers with {unit}",
-                code="bad-time",
-            )
+            hint = "write times like 2024-03-31, 2024-03-31 14:05 or 2024-03-31T14:05:00+02:00 "
+            hint += "(years 1 to 9999), or as whole numbers with {unit}"
+            if self._form is None:
+                hint += '; another way to write dates is stated like {time_format="%d/%m/%y"}'
+            what = ("value that is not a time", "values that are not a time")
+            raise self._noted.error(self.column, *bad, what=what, hint=hint, code="bad-time")
         if counts["aware"] and without_offset:
             mix = f"{counted(counts['aware'], 'time')} with an offset and {without_offset:,} without"
             hint = "write all of them with an offset, or none"
             raise InputError(f"column `{self.column}` mixes {mix}", hint=hint, code="mixed-zones")
         if self.settled is not None:
             return self.settled
+        self.way = self._one_way(without_offset + counts["aware"])
+        if counts["number"] and not counts["not compact"] and self._unit is None:
+            self.way = "YYYYMMDD"
+            return self._settle("date")
         kinds: tuple[Kind, ...] = ("aware", "naive", "date", "number")
-        empty: Kind = "aware" if self._zone else "number" if self._unit else "date"
+        empty: Kind = "aware" if self._zone else "number" if self._unit or self._is_numeric else "date"
         return self._settle(next((kind for kind in kinds if counts[kind]), empty))
 
     def complete(self, pushed: pa.ChunkedArray, axis: TimeAxis) -> pa.ChunkedArray:
         """Values that `push` returned, in the final type of the axis."""
         if pushed.type == axis.type:
             return pushed
+        if self.way == "YYYYMMDD":
+            pushed = from_digits(pc.multiply(pushed, DAY_MS))
+        elif self.way in FORMATS:
+            pushed = from_digits(pushed, day_first=self.way == DAY_FIRST)
         if pa.types.is_date32(axis.type):
-            return pc.divide(pushed, _DAY_MS).cast(pa.int32()).cast(pa.date32())  # whole days only
+            return pc.divide(pushed, DAY_MS).cast(pa.int32()).cast(pa.date32())  # whole days only
         return pushed.cast(axis.type)
 
     def _settle(self, kind: Kind, arrow: pa.DataType | None = None) -> TimeAxis:
@@ -143,6 +181,37 @@ class TimeColumn:
             raise self._not_needed("zone", "whole numbers", "numbers counted from a start have none")
         return TimeAxis("relative", pa.int64(), unit=self._unit)
 
+    def _one_way(self, dates: int) -> str:
+        """The one way in which all dates are written, of those that do not begin with the year."""
+        counts = self._noted.counts
+        ways = {name: count for name, count in counts.items() if name.startswith(WAY)}
+        if (iso := dates - sum(ways.values())) and ways:
+            ways[f"{WAY}year-month-day"] = iso
+        if len(ways) > 1:
+            written = " and ".join(f"{count:,} as {name.removeprefix(WAY)}" for name, count in ways.items())
+            message = f"column `{self.column}` has dates written in more than one way: {written}"
+            hint = "write all of them in one way, such as 2024-03-31"
+            raise InputError(message, hint=hint, code="bad-time", facts={"column": self.column})
+        way = next(iter(ways), "").removeprefix(WAY)
+        return self._order() if way == UNDECIDED else way
+
+    def _order(self) -> str:
+        """Whether the day or the month comes first, if the column shows it."""
+        counts = self._noted.counts
+        only = {DAY_FIRST: counts["not month first"], MONTH_FIRST: counts["not day first"]}
+        possible = [order for order, other in zip(only, reversed(only.values()), strict=True) if not other]
+        if len(possible) == 1 or (possible and not counts["differs"]):
+            return possible[0]
+        if possible:
+            message = f"column `{self.column}` has dates that can be read as {' and as '.join(possible)}"
+            first, second = (f'{{time_format="{FORMATS[order]}"}}' for order in possible)
+            hint = f"say which with {first} or {second}"
+        else:
+            readings = " and ".join(f"{count:,} only as {order}" for order, count in only.items())
+            message = f"column `{self.column}` has dates that can be read {readings}"
+            hint = "write all of them in one way, such as 2024-03-31"
+        raise InputError(message, hint=hint, code="bad-time", facts={"column": self.column, "ways": possible})
+
     def _not_needed(self, parameter: str, content: str, reason: str) -> ParameterError:
         message = f"column `{self.column}` has {content}, but a {parameter} is set"
         return ParameterError(message, hint=f"remove {{{parameter}}}: {reason}")
@@ -152,7 +221,7 @@ class TimeColumn:
         bounds = {"aware": _bounds(self._zone), "number": (-self._limit, self._limit)}
         for chunk in column.chunks:
             for start in range(0, len(chunk), _SLICE_ROWS):
-                values, kinds = parse(chunk.slice(start, _SLICE_ROWS))
+                values, kinds = parse(chunk.slice(start, _SLICE_ROWS), self._form)
                 for kind, mask in kinds.items():
                     self._noted.add(kind, mask, row)
                 for kind in bounds.keys() & kinds.keys():
@@ -160,14 +229,21 @@ class TimeColumn:
                     present = pc.fill_null(values, low).to_numpy(zero_copy_only=False)
                     outside = (present < low) | (present >= limit)
                     self._noted.add("bad", kinds[kind] & outside, row)
+                if "number" in kinds and self._unit is None:
+                    self._note_numbers(values, kinds["number"], row)
                 row += len(values)
                 chunks.append(values)
         return pa.chunked_array(chunks, type=pa.int64())
 
+    def _note_numbers(self, values: pa.Array, are_numbers: Any, row: int) -> None:
+        """Note which whole numbers are not days written YYYYMMDD."""
+        numbers = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
+        self._noted.add("not compact", are_numbers & ~is_compact(numbers), row)
+
     def _typed(self, chunk: pa.Array, row: int) -> pa.Array:
         kind = chunk.type
         if pa.types.is_date32(kind):
-            return self._bounded(chunk, pa.int32(), FIRST_MS // _DAY_MS, LIMIT_MS // _DAY_MS, row)
+            return self._bounded(chunk, pa.int32(), FIRST_MS // DAY_MS, LIMIT_MS // DAY_MS, row)
         if pa.types.is_date64(kind):
             inside = self._bounded(chunk, pa.int64(), FIRST_MS, LIMIT_MS, row)
             return inside.view(pa.timestamp("ms")).cast(pa.date32())
@@ -215,10 +291,11 @@ class TimeColumn:
         return int(2**59 // UNITS[self._unit or "second"][1])
 
 
-def parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
+def parse(texts: pa.Array, form: str | None = None) -> tuple[pa.Array, dict[str, Any]]:
     """Milliseconds since 1970 (or the whole number itself) per text, and a mask of the texts of each kind.
 
-    Offsets are applied. Bad texts become null; so do empty ones, which are of no kind.
+    Offsets are applied. Bad texts become null; so do empty ones, which are of no kind. With `form`, texts are
+    written in that way only. Dates whose order is not decided are digits: see `from_digits`.
 
     >>> values, kinds = parse(pa.array(["1970-01-02", "1970-01-01T01:00:00+01:00", "soon"]))
     >>> values.to_pylist()
@@ -229,31 +306,45 @@ def parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
     if not pa.types.is_dictionary(texts.type):
         sample = texts.slice(0, _SAMPLE_ROWS)
         if 2 * len(pc.unique(sample)) > len(sample):  # mostly distinct: a dictionary would not help
-            return _parse(texts)
+            return _parse(texts, form)
         texts = texts.dictionary_encode()
-    values, kinds = _parse(texts.dictionary)
+    values, kinds = _parse(texts.dictionary, form)
     codes = pc.fill_null(texts.indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
     return values.take(texts.indices), {kind: np.append(mask, False)[codes] for kind, mask in kinds.items()}
 
 
-def _parse(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]]:
+def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]:
     texts = pc.ascii_trim_whitespace(texts.cast(pa.large_string()))
-    values, bad = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=bool)
+    values, missing = np.zeros(len(texts), dtype=np.int64), np.ones(len(texts), dtype=bool)
     kinds: dict[str, Any] = {}
     left = np.flatnonzero(pc.fill_null(pc.not_equal(texts, ""), False).to_numpy(zero_copy_only=False))
-    for kind, shape, arrow in _SHAPES:
+
+    def note(rows: Any, **flags: Any) -> None:
+        for kind, mask in flags.items():
+            if np.any(mask):
+                kinds.setdefault(kind, np.zeros(len(texts), dtype=bool))[rows] = mask
+
+    for kind, shape, arrow in _SHAPES if form is None else ():
         if len(left) == 0:
             break
         candidates = texts if len(left) == len(texts) else texts.take(pa.array(left))
         fits = pc.match_substring_regex(candidates, shape).to_numpy(zero_copy_only=False)
         if fits.any():
             rows, left = left[fits], left[~fits]
-            values[rows] = _cast(candidates.filter(pa.array(fits)), arrow)
-            kinds[kind] = np.zeros(len(texts), dtype=bool)
-            kinds[kind][rows] = True
-    bad[left] = True
-    missing = ~np.logical_or.reduce(list(kinds.values())) if kinds else np.ones(len(texts), dtype=bool)
-    return pa.array(values, mask=missing), kinds | {"bad": bad}
+            values[rows], missing[rows] = _cast(candidates.filter(pa.array(fits)), arrow), False
+            note(rows, **{kind: True})
+    for dates in read_dates(texts.take(pa.array(left)), form) if len(left) else ():
+        rows = left[dates.rows]
+        values[rows], missing[rows] = dates.values, False
+        note(rows, date=~dates.has_clock, naive=dates.has_clock)
+        if dates.way:
+            note(rows, **{WAY + dates.way: True})
+        if dates.way == UNDECIDED:
+            orders = {"not day first": dates.not_day_first, "not month first": dates.not_month_first}
+            note(rows, **orders, differs=dates.differs)
+    kinds["bad"] = np.zeros(len(texts), dtype=bool)
+    kinds["bad"][left] = missing[left]
+    return pa.array(values, mask=missing), kinds
 
 
 def _cast(texts: pa.Array, kind: pa.DataType) -> Any:

@@ -34,15 +34,15 @@ from timeveil.models.stream.method.arrivals import read_records
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading.columns import decoded
 from timeveil.reading.files import read_error, sync_folder, translate_os_errors
-from timeveil.reading.sources import CSV_SUFFIXES, PARQUET_SUFFIXES
+from timeveil.reading.sources import SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
 from timeveil.service.state_file import Pending, StreamRecord
 
 QUARANTINE = "quarantine"
 LONGEST_NAME = 200
 UNFINISHED = (".tmp", ".part")
-SNAPSHOTS = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
-LINES = (".csv", ".tsv")
+SNAPSHOTS = tuple(ending for ending in SUFFIXES if not ending.startswith((".txt", ".xls")))
+LINES = (".csv", ".tsv", ".jsonl", ".ndjson")
 """Names of files whose last byte, if they are complete, mostly ends a line."""
 LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
 

@@ -32,14 +32,19 @@ EVERY_VALUE: dict[str, Any] = {
     "levels": {"zip": 1},
     "gaps": "skip",
     "nulls": "withhold",
-    "zone": "UTC",
-    "unit": "day",
-    "definitions": "c.toml",
-    "engine": "duckdb",
-    "memory_limit": "2GB",
     "fold_spellings": True,
     "accept_risk": ["a"],
     "allow_loss": True,
+    "definitions": "c.toml",
+    "engine": "duckdb",
+    "memory_limit": "2GB",
+    "zone": "UTC",
+    "unit": "day",
+    "time_format": "%d/%m/%Y",
+    "decimal": "comma",
+    "delimiter": "tab",
+    "encoding": "cp1252",
+    "sheet": "2024",
 }
 
 
@@ -89,9 +94,10 @@ def test_every_parameter_is_written() -> None:
     assert run.command() == (
         "timeveil generalize-time in.csv --out out --respondent who --time when --quasi zip --cyclic weekday "
         "--keep a --sensitive b --drop c --drop d --k 5 --granularity week --choose generality "
-        "--suppress 0.25 --hierarchy zip=prefixes:3 --level zip=1 --gaps skip --nulls withhold --zone UTC "
-        "--unit day --fold-spellings --accept-risk a --allow-loss --calendar c.toml --engine duckdb "
-        "--memory-limit 2GB "
+        "--suppress 0.25 --hierarchy zip=prefixes:3 --level zip=1 --gaps skip --nulls withhold "
+        "--fold-spellings --accept-risk a --allow-loss --calendar c.toml --engine duckdb "
+        "--memory-limit 2GB --zone UTC --unit day --time-format %d/%m/%Y --decimal comma --delimiter tab "
+        "--encoding cp1252 --sheet 2024 "
         "--format csv --ledger ledger"
     )
     assert run.python() == (
@@ -100,10 +106,11 @@ def test_every_parameter_is_written() -> None:
         'sensitive=["b"], drop=["c", "d"])\n'
         'release, ledger = tv.generalize_time("in.csv", roles, k=5, granularities=["week"], '
         'choose="generality", suppress=0.25, hierarchies={"zip": "prefixes:3"}, levels={"zip": 1}, '
-        'gaps="skip", nulls="withhold", zone="UTC", unit="day", fold_spellings=True, accept_risk=["a"], '
+        'gaps="skip", nulls="withhold", fold_spellings=True, accept_risk=["a"], '
         "allow_loss=True, "
         'definitions=tomllib.loads(Path("c.toml").read_text())["granularity"], engine="duckdb", '
-        'memory_limit="2GB")\n'
+        'memory_limit="2GB", zone="UTC", unit="day", time_format="%d/%m/%Y", decimal="comma", '
+        'delimiter="tab", encoding="cp1252", sheet="2024")\n'
         "assert tv.verify(release, ledger)\n"
         'tv.write(release, "out", format="csv")\n'
         'tv.write(ledger, "ledger")'

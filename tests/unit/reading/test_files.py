@@ -124,15 +124,47 @@ def test_a_ragged_row_far_down_is_found(file, monkeypatch, stored):
 @pytest.mark.parametrize(
     "content",
     [
-        f"who,at,zip\n1,2024-01-01,{CANARY}é\n".encode("latin-1"),
-        f"who,at,zip\n1,2024-01-01,{CANARY}\n".encode("utf-16"),
-        b"who,at,zip\xff\n1,2024-01-01,x\n",
+        f"who,at,zip\n1,2024-01-01,{CANARY}\x81\n".encode("latin-1"),
+        f"who,at,zip\n1,2024-01-01,{CANARY}é\n".encode() + b"1,2024-01-01,\xe9\n",
+        f"who,at,zip\n1,2024-01-01,{CANARY}\n".encode("utf-16")[:-1],
+        f"who,at,zip\n1,2024-01-01,{CANARY}\n".encode("utf-16-le"),
+        b"who,at,zip\x81\n1,2024-01-01,x\n",
         bytes(range(256)) * 20,
     ],
 )
-def test_what_is_not_utf8_is_refused(file, content, stored):
-    """Latin-1, UTF-16, a bad header, binary junk."""
+def test_what_is_not_text_is_refused(file, content, stored):
+    """Neither UTF-8 nor Windows-1252, both, half a letter of UTF-16, none of its mark, a bad header, junk."""
     refused(InputError, "bad-encoding", file(content), stored=stored)
+
+
+@BOTH
+def test_text_that_is_not_utf8_is_windows_1252(file, monkeypatch, stored):
+    """Wherever it shows, also in the header and in a later block."""
+    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 400)
+    path = file("who,at,zip\n" + "1,2024-01-01,x\n" * 200)
+    path.write_bytes(path.read_bytes() + b"2,2024-01-01,M\xfcnchen \x80\n")
+    relation = read(path, ROLES, stored=stored)
+    assert relation.table["zip"].to_pylist()[-1] == "München €"
+    assert relation.decided == {"encoding": "Windows-1252"}
+    roles = Roles(respondent="who", time="at", quasi=["größe"])
+    path = file("who,at,größe\n1,2024-01-01,x\n".encode("cp1252"))
+    assert read(path, roles, stored=stored).table.column_names[-1] == "größe"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("a,b;c\n1,2;3\n", ["1", "2;3"]),
+        ('"a;b",c\n1,2\n', ["1", "2"]),
+        ("price, EUR;n\n1;2\n", ["1", "2"]),
+        ("a|b\n1|2\n", ["1", "2"]),
+        ("a;b;c;d,e\n1,2\n", ["1", "2"]),
+    ],
+)
+def test_the_delimiter_is_what_cuts_header_and_rows_alike(file, content, expected):
+    """Names may have a comma or a semicolon of their own."""
+    source = csv_file.CsvFile(file(content))
+    assert list(pa.concat_tables(source.batches(source.names)).to_pylist()[0].values()) == expected
 
 
 def test_columns_left_out_need_not_be_utf8(file):
@@ -206,10 +238,11 @@ def test_parquet_columns_with_points_in_their_names(file):
 def test_files_that_are_not_there_or_no_files(tmp_path, file):
     """Each is said in its own words, with the name of the file."""
     assert "`none.csv`" in refused(InputError, "file-missing", tmp_path / "none.csv").message
-    assert "folder" in refused(InputError, "file-unreadable", tmp_path).message
+    assert "folder without tables" in refused(InputError, "file-missing", tmp_path).message
     (tmp_path / "folder.csv").mkdir()
-    refused(InputError, "file-unreadable", tmp_path / "folder.csv")
-    refused(InputError, "unsupported-input", file("x", "visits.xlsx"))
+    refused(InputError, "file-missing", tmp_path / "folder.csv")
+    assert "no file like `*.csv`" in refused(InputError, "file-missing", tmp_path / "no" / "*.csv").message
+    assert ".xlsx" in refused(InputError, "unsupported-input", file("x", "visits.docx")).hint
     refused(InputError, "file-missing", tmp_path / "none" / "none.csv")
 
 

@@ -46,6 +46,9 @@ CIVIL = {
     "2024-03-31 14:05:09,25": dt.datetime(2024, 3, 31, 14, 5, 9, 250_000),
     "2024-03-31 14:05:09.123999999": dt.datetime(2024, 3, 31, 14, 5, 9, 123_000),
     " 2024-03-31 14:05 ": dt.datetime(2024, 3, 31, 14, 5),
+    "2024-3-1": dt.datetime(2024, 3, 1),
+    "2024/03/31 2:05:09.25 p.m.": dt.datetime(2024, 3, 31, 14, 5, 9, 250_000),
+    "2024-03-31 12:05 AM": dt.datetime(2024, 3, 31, 0, 5),
 }
 ZONED = {
     "1970-01-01T00:00:00Z": 0,
@@ -68,9 +71,11 @@ BAD = [
     "2024-01-01 12:60",
     "2024-01-01 12:00:60",
     "2024-01-01 12",
-    "2024-1-1",
-    "31.03.2024",
-    "03/31/2024",
+    "31.04.2024",
+    "31/04/2024",
+    "03/31/24",
+    "31 Mai 2024",
+    "03/31/2024 13:05 PM",
     "2024-01-01 12:00:00.",
     "2024-01-01 12:00.5",
     "2024-01-01T12:00:00+25:00",
@@ -300,3 +305,70 @@ def test_whole_numbers_among_dates_are_bad():
     """They are a time only where all are."""
     error = refused(InputError, "bad-time", ["2024-01-01", "5", "soon", "7"])
     assert error.facts == {"column": "t", "count": 3, "row": 2}
+
+
+def test_dates_are_written_in_one_way():
+    """Someone wrote some of them, and someone else the others: who knows what they meant."""
+    error = refused(InputError, "bad-time", ["2024-01-01", "31.03.2024", "31.03.2024"])
+    assert "2 as day.month.year and 1 as year-month-day" in error.message
+    error = refused(InputError, "bad-time", ["31/03/2024", "03/31/2024", "12/31/2024"])
+    assert "1 only as day/month/year and 2 only as month/day/year" in error.message
+
+
+@settings(max_examples=some(100), deadline=None)
+@given(
+    st.lists(st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)), min_size=1, max_size=20),
+    st.sampled_from(["{d}/{m}/{y}", "{m}/{d}/{y}", "{d}.{m}.{y}", "{y}/{m}/{d}", "{d}-{m}-{y}"]),
+)
+def test_no_order_is_guessed_that_another_reader_would_not_see(times, form):
+    """A column is read as it was written, or refused; it is never read as something else."""
+    times = [time.replace(microsecond=time.microsecond // 1000 * 1000) for time in times]
+    texts = [
+        form.format(d=t.day, m=t.month, y=f"{t.year:04}") + f" {t.time().isoformat('milliseconds')}"
+        for t in times
+    ]
+    if (
+        form in ("{d}.{m}.{y}", "{y}/{m}/{d}")
+        or any(t.day > 12 for t in times)
+        or all(t.day == t.month for t in times)
+    ):
+        assert taken(texts)[1].to_pylist() == times
+    else:
+        refused(InputError, "bad-time", texts)
+
+
+def test_digits_are_dates_only_if_all_are_and_no_unit_is_set():
+    """From 1900 to 2100; else they count something."""
+    for column in ([20240229, None], ["20240229", ""], [20240229.0, None]):
+        axis, dates = taken(column, nulls="withhold")
+        assert axis == TimeAxis("civil", pa.date32())
+        assert dates.to_pylist() == [dt.date(2024, 2, 29), None]
+        assert taken(column, nulls="withhold", unit="day")[0].kind == "relative"
+        assert taken(column, nulls="withhold", slot_numbers=True)[0].kind == "civil"
+    for other in (20230229, 18991231, 21010101, 7):
+        refused(InputError, "unit-missing", [20240229, other])
+        assert taken([20240229, other], slot_numbers=True)[0].kind == "relative"
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "expected"),
+    [
+        ("%d%m%Y", "31032024", dt.date(2024, 3, 31)),
+        ("%y%m%d", "690401", dt.date(1969, 4, 1)),
+        ("%d.%m.%y", "1.4.68", dt.date(2068, 4, 1)),
+        ("%Y year, %d %B", "2024 year, 3 march", dt.date(2024, 3, 3)),
+        ("%d/%m/%Y", "3/4/2024 2:05 PM", dt.datetime(2024, 4, 3, 14, 5)),
+        ("%H.%M on %d/%m/%Y", "14.05 on 3/4/2024", dt.datetime(2024, 4, 3, 14, 5)),
+        ("%d/%m/%Y %I:%M:%S.%f %p", "3/4/2024 12:05:09.25 am", dt.datetime(2024, 4, 3, 0, 5, 9, 250_000)),
+    ],
+)
+def test_a_format_says_how_dates_are_written(form, text, expected):
+    """As in `strftime`; a clock time may follow where the format has none."""
+    assert taken([text], time_format=form)[1].to_pylist() == [expected]
+    refused(InputError, "bad-time", [text, "2024-01-01"], time_format=form)
+
+
+def test_a_format_is_for_text():
+    """Dates that are typed need none."""
+    refused(ParameterError, "bad-parameter", pa.array([0], MS), time_format="%d/%m/%Y")
+    assert taken([31032024], time_format="%d%m%Y")[1].to_pylist() == [dt.date(2024, 3, 31)]

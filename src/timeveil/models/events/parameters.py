@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
-from timeveil.domain.parameter import Checked, Parameters, Problem, parameter, rule
+from timeveil.domain.lines import READING, Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain.parameter import Checked, Problem, parameter, rule
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
 
@@ -20,7 +20,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
-class EventParameters(Parameters):
+class EventParameters(Reading):
     """Publish events so that k people share every combination of quasi-identifiers and time.
 
     Finds the finest time granularity that keeps the promise, removes the respondent, checks the result, and
@@ -41,7 +41,7 @@ class EventParameters(Parameters):
     }
     explored = ("k", "suppress")
     stated = ("k", "choose", "suppress", "gaps", "nulls", "granularities")
-    unstated = ("hierarchies", "levels", "zone", "unit", "definitions", "engine", "memory_limit")
+    unstated = (*READING, "hierarchies", "levels", "definitions", "engine", "memory_limit")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
@@ -73,13 +73,6 @@ class EventParameters(Parameters):
     )
     nulls: Literal["error", "withhold"] = parameter(
         "Rows without a person or a time: refuse or withhold.", default="error", example="withhold"
-    )
-    zone: str | None = parameter(
-        "Time zone in which times with an offset are read.",
-        default=None, example="Europe/Berlin", metavar="Z"
-    )
-    unit: str | None = parameter(
-        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()

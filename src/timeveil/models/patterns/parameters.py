@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import allow_loss, fold_spellings
-from timeveil.domain.parameter import Parameters, Problem, parameter, rule
+from timeveil.domain.lines import READING, Reading, allow_loss, fold_spellings
+from timeveil.domain.parameter import Problem, parameter, rule
 from timeveil.domain.wording import counted
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def below_k(people: int, k: int) -> tuple[str, str]:
     )
 
 
-class PatternParameters(Parameters):
+class PatternParameters(Reading):
     """Publish frequent patterns so that no group of fewer than k people can be computed.
 
     Patterns of transactions with --item, of series with --series or with --respondent, --time and --value, or
@@ -46,14 +46,14 @@ class PatternParameters(Parameters):
     command = "sanitize-patterns"
     roles = ("series", "respondent", "item", "time", "value", "drop")
     contents = "patterns"
-    reads = "Table to read: CSV, TSV or Parquet, such as baskets.csv, or a series release folder."
+    reads = "Table to read, such as baskets.csv, a folder of such files, or a series release folder."
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "by computing every group that the counts give (how many are virtual is not checked)",
         "with ledger": "by counting every pattern and computing every group, with the ledger",
     }
     explored = ("k", "min_support")
     stated = ("k", "min_support", "method", "max_len", "fill", "structural", "symbols", "center", "published")
-    unstated = ("instants", "cap", "zone", "unit", "force")
+    unstated = (*READING, "instants", "cap", "force")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(
@@ -90,13 +90,6 @@ class PatternParameters(Parameters):
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear"
-    )
-    zone: str | None = parameter(
-        "Time zone in which times with an offset are read.",
-        default=None, example="Europe/Berlin", metavar="Z"
-    )
-    unit: str | None = parameter(
-        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
     allow_loss: bool = allow_loss()

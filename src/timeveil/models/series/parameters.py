@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
-from timeveil.domain.parameter import (
-    Checked,
-    Parameter,
-    Parameters,
-    Problem,
-    Range,
-    numbers_nest,
-    parameter,
-    rule,
-)
+from timeveil.domain.lines import Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain.parameter import Checked, Parameter, Problem, Range, numbers_nest, parameter, rule
 from timeveil.domain.roles import columns_named
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
@@ -33,7 +24,7 @@ MOST_DIGITS = 15  # decimals of up to 15 digits are all different floats; longer
 _INSTANTS = Parameter("values", "whole", "Number of known instants.", range=Range(1), example=1)
 
 
-class SeriesParameters(Parameters):
+class SeriesParameters(Reading):
     """Publish series so that k people share every envelope of values, and p of them each pattern in it.
 
     One row per series with --series, or one row per reading with --respondent, --time and --value. Checks
@@ -98,13 +89,6 @@ class SeriesParameters(Parameters):
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear"
-    )
-    zone: str | None = parameter(
-        "Time zone in which times with an offset are read.",
-        default=None, example="Europe/Berlin", metavar="Z"
-    )
-    unit: str | None = parameter(
-        "Unit of whole numbers in the time column.", default=None, example="minute", metavar="UNIT"
     )
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()

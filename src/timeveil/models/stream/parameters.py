@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timeveil.domain.adversary import AnyAdversary
-from timeveil.domain.lines import accept_risk, allow_loss, fold_spellings
+from timeveil.domain.lines import READING, Reading, accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.errors import ParameterError, raising
 
@@ -37,7 +37,7 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
         return tuple(float(number) for number in text.split(","))
 
 
-class StreamParameters(Parameters):
+class StreamParameters(Reading):
     """Publish small snapshots so that no sensitive value is held by more than 1 in l records of a bucket.
 
     Holds a window of slots, moves a few records to a later slot, withholds as few as it can, and publishes
@@ -107,17 +107,13 @@ class StreamParameters(Parameters):
     nulls: Literal["error", "withhold"] = parameter(
         "Records without a time, a person or a sensitive value: refuse or withhold.",
         default="error", example="withhold")
-    zone: str | None = parameter("Time zone in which times with an offset are read.",
-        default=None, example="Europe/Berlin", metavar="Z")
-    unit: str | None = parameter("Unit of whole numbers in the time column.",
-        default=None, example="minute", metavar="UNIT")
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
     allow_loss: bool = allow_loss()
 
     def lasting(self) -> dict[str, Any]:
         """What a stream keeps to from its first record on; the seed is compared on its own."""
-        free = ("seed", "fold_spellings", "accept_risk", "allow_loss")
+        free = ("seed", "fold_spellings", "accept_risk", "allow_loss", *READING[2:])
         return {name: value for name, value in self.as_arguments().items() if name not in free}
 
     @property

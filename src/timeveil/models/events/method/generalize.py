@@ -27,6 +27,7 @@ from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
 from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.lines import Decimal, Delimiter
 from timeveil.domain.loss import LARGEST_LOSS, refuse_loss
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
@@ -60,6 +61,11 @@ def generalize_time(
     gaps: Gaps = "error",
     nulls: Literal["error", "withhold"] = "error",
     unit: str | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     definitions: Iterable[Granularity] | Mapping[str, Any] | None = None,
     memory_limit: str | None = None,
     fold_spellings: bool = False,
@@ -88,8 +94,7 @@ def generalize_time(
     relation = table
     if not isinstance(table, Relation):
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
-        options = {name: getattr(parameters, name) for name in ("zone", "unit", "nulls", "fold_spellings")}
-        relation = read(table, roles, stored=stored, **options)
+        relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)

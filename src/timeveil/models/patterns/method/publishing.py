@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import NoInferenceChannel
+from timeveil.domain.lines import Decimal, Delimiter
 from timeveil.domain.loss import refuse_loss
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
@@ -57,6 +58,11 @@ def sanitize_patterns(
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     fold_spellings: bool = False,
     allow_loss: bool = False,
     beside: Release | None = None,
@@ -134,6 +140,11 @@ def mine(
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     fold_spellings: bool = False,
 ) -> pa.Table:
     """Mine frequent, closed or maximal patterns with exact supports. They promise nothing: keep them private.

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeveil.domain.lines import READING
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles, require_roles
@@ -209,10 +210,14 @@ def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
     return _of_series(source, roles, values)
 
 
+def _reading(values: Values) -> dict[str, Any]:
+    return {name: values[name] for name in (*READING, "fold_spellings")}
+
+
 def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
     _refuse_option(values, "instants", "transactions have no instants")
     _refuse_option(values, "fill", "transactions have no readings")
-    relation = read_baskets(source, roles, fold_spellings=values["fold_spellings"])
+    relation = read_baskets(source, roles, **_reading(values))
     baskets = gather(relation)
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
     _refuse_written_lists(rows, str(roles.item))
@@ -240,8 +245,7 @@ def _refuse_written_lists(rows: Transactions, column: str) -> None:
 
 
 def _of_series(source: Any, roles: Roles, values: Values) -> Source:
-    options = {name: values[name] for name in ("zone", "unit", "fold_spellings")}
-    relation = read_series(source, roles, **options)
+    relation = read_series(source, roles, **_reading(values))
     extra = [*relation.roles.sensitive, *relation.roles.keep]
     if extra:
         listed = ", ".join(f"`{name}`" for name in extra[:8])

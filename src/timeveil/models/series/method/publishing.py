@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
+from timeveil.domain.lines import Decimal, Delimiter
 from timeveil.domain.loss import refuse_loss
 from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
@@ -73,6 +74,11 @@ def anonymize_series(
     fill: str | None = None,
     zone: str | None = None,
     unit: str | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
     allow_loss: bool = False,
@@ -103,7 +109,7 @@ def anonymize_series(
         hint = "name a column with {sensitive}, or leave {l} out"
         raise RolesError(f"l is {parameters.l}, and no column is sensitive", hint=hint, code="role-missing")
     progress("reading", 0.0)
-    relation = read_series(table, roles, zone=zone, unit=unit, fold_spellings=parameters.fold_spellings)
+    relation = read_series(table, roles, **parameters.reading("fold_spellings"))
     relation = with_risks(relation, parameters.accept_risk)
     collection = collect(relation, parameters.fill)
     sensitive = tuple(relation.roles.sensitive)

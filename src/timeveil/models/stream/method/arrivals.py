@@ -115,7 +115,9 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
 
 def read_records(source: Any, roles: Roles, options: StreamParameters) -> Relation:
     """A table of records, as a stream needs it."""
-    stated = {name: getattr(options, name) for name in ("zone", "unit", "nulls", "fold_spellings")}
+    stated = options.reading("nulls", "fold_spellings")
+    # Of every snapshot alone: a column must not be read in one way, and in another when more is in it.
+    stated["decimal"] = options.decimal or "point"
     return read(source, roles, needs=("time", "sensitive"), slot_numbers=True, **stated)
 
 

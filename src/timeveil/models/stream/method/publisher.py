@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.lines import Decimal, Delimiter
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
@@ -37,7 +38,7 @@ from timeveil.models.stream.method.settings import MoveCost, WithholdCost, setti
 from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, joined, slots_of_records
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
-from timeveil.reading.columns import without_nan
+from timeveil.reading.columns import taken, without_nan
 from timeveil.reading.encoding import encode_people
 from timeveil.reading.spellings import Spellings
 
@@ -61,6 +62,11 @@ def publish_stream(
     nulls: Literal["error", "withhold"] = "error",
     zone: str | None = None,
     unit: str | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
     allow_loss: bool = False,
@@ -93,13 +99,13 @@ def publish_stream(
     order = arrived.slot.argsort(kind="stable")
     slots, rows = arrived.slot[order], arrived.rows[order]
     refuse_wide_gap(slots)
-    codes = codes_of(_taken(relation.table.column(relation.roles.sensitive[0]), rows), stream.values)
+    codes = codes_of(taken(relation.table.column(relation.roles.sensitive[0]), rows), stream.values)
     distinct = len(stream.values.names)
     hint = f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
     settings.refuse_few_values(distinct, hint)
     people = None
     if person is not None:
-        people = encode_people(_taken(relation.table.column(person), rows))[0].tolist()
+        people = encode_people(taken(relation.table.column(person), rows))[0].tolist()
     stream.tally.update(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
     arriving = Arrivals(slots, rows, codes, None, people)
     finals = stream.arrive(arriving, lambda doing, share: progress(doing, 0.6 + 0.35 * share))
@@ -119,10 +125,6 @@ def publish_stream(
     stated = {name: release.manifest[name] for name in ("parameters", "time")}
     facts = {**_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
     return release, Ledger("stream", layout.entries(origin, finals, withheld), relation, facts=facts)
-
-
-def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
-    return column if np.array_equal(rows, np.arange(len(column))) else column.take(pa.array(rows))
 
 
 def _facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]) -> dict[str, Any]:
@@ -185,6 +187,11 @@ class StreamPublisher:
         nulls: Literal["error", "withhold"] = "error",
         zone: str | None = None,
         unit: str | None = None,
+        time_format: str | None = None,
+        decimal: Decimal | None = None,
+        delimiter: Delimiter | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
         fold_spellings: bool = False,
         accept_risk: Sequence[str] = (),
         allow_loss: bool = False,
@@ -310,8 +317,8 @@ class StreamPublisher:
             return []
         settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
         order = slot.argsort(kind="stable")
-        codes = codes_of(_taken(rows.column(settings.sensitive), order), stream.values)
-        people = None if person is None else python_values(_taken(rows.column(person), order))
+        codes = codes_of(taken(rows.column(settings.sensitive), order), stream.values)
+        people = None if person is None else python_values(taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]
         return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))
