@@ -26,8 +26,8 @@ from timeveil.evidence.published import Evidence, require
 from timeveil.explore.sweep import judge
 from timeveil.judging import attack, gather, verify
 from timeveil.models import part
-from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
-from timeveil.page.svg import Picture
+from timeveil.page.charts import Bar, BarGroup, grouped_bars
+from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
 from timeveil.page.wording import WIDTH, aligned, counted, numbered, percent, share, shortened
 
@@ -47,7 +47,7 @@ _NAMES = {
     "virtual": "virtual people",
 }
 _LONGEST_CELL, _LONGEST_NAME = 30, 20
-_COLOURS = {"loss": ORIGINAL, "risk": RELEASE}
+_COLOURS = {"loss": LOSS, "risk": RISK}
 _NO_SIZE = ("withheld", "rows_read", "suppressed", "first_slot", "last_slot")
 """Counts of a manifest that do not show how much was published."""
 _IN_GUARANTEE = ("k", "l", "p", "protect_slot")
@@ -387,7 +387,7 @@ def comparison_picture(comparison: Comparison) -> Picture:
     ranked = any(line.best for line in lines)
     title = f"{counted(len(comparison.names), 'release')} side by side"
     order = "Less is better; ★ is the best" if ranked else "Shown, not ranked"
-    bars = [BarGroup(line.title, tuple(_bars(comparison, line)), _COLOURS[line.part]) for line in lines]
+    bars = [BarGroup(line.title, tuple(_bars(comparison, line))) for line in lines]
     picture = grouped_bars(title, f"{order}. Each group has its own scale from 0.", bars)
     best = f" {_best_sentence(comparison)}" if ranked else ""
     return replace(picture, description=picture.description + best)
@@ -397,4 +397,5 @@ def _bars(comparison: Comparison, line: Line) -> Iterator[Bar]:
     for index, (name, cell) in enumerate(zip(comparison.names, line.cells, strict=True)):
         part = cell if isinstance(cell, int | float) else 0.0
         star = " ★" if index in line.best else ""
-        yield Bar(shortened(name, _LONGEST_NAME), (part,), (f"{percent(part)}{star}",), strong=bool(star))
+        label, colours = f"{percent(part)}{star}", (_COLOURS[line.part],)
+        yield Bar(shortened(name, _LONGEST_NAME), (part,), (label,), bool(star), colours)

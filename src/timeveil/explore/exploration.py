@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
 from timeveil.models import part
-from timeveil.page.charts import ORIGINAL, RELEASE, Bar, BarGroup, grouped_bars
-from timeveil.page.svg import Picture
+from timeveil.page.charts import Bar, BarGroup, grouped_bars
+from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
 from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrapped
 
@@ -173,23 +173,25 @@ def exploration_picture(exploration: Exploration) -> Picture:
         f"What {_option(exploration)} costs, and what it gives",
         f"{counted(len(exploration.settings), 'setting')} tried{note}.",
         [
-            BarGroup(f"loss ({loss})", tuple(_bars(exploration, "loss")), ORIGINAL),
-            BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")), RELEASE),
+            BarGroup(f"loss ({loss})", tuple(_bars(exploration, "loss"))),
+            BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk"))),
         ],
     )
     return replace(picture, description=" ".join([picture.description, *_sentences(exploration)[1:]]))
 
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
+    colours = (LOSS if measure == "loss" else RISK,)
     for setting in exploration.settings:
         possible = setting.refused is None
         part = getattr(setting, measure) if possible else 0.0
         label = share(part) if possible else "not possible"
         marks = ", ".join(_marks(exploration, setting))
         strong = setting is exploration.knee or setting is exploration.best
-        yield Bar(f"{_option(exploration)} {_value(setting)}", (part,), (f"{label} {marks}".strip(),), strong)
+        name, text = f"{_option(exploration)} {_value(setting)}", f"{label} {marks}".strip()
+        yield Bar(name, (part,), (text,), strong, colours)
     if (limit := getattr(exploration, f"max_{measure}")) is not None:
-        yield Bar("limit", (limit,), (share(limit),))
+        yield Bar("limit", (limit,), (share(limit),), colours=colours)
 
 
 def _option(exploration: Exploration) -> str:

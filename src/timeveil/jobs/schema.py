@@ -38,7 +38,6 @@ def job_schema() -> dict[str, Any]:
         "title": "timeveil job",
         "type": "object",
         "properties": every,
-        "additionalProperties": False,
         "allOf": cases,
         "definitions": commands,
     }

@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeveil.page import svg
-from timeveil.page.svg import LEFT, RIGHT, WIDTH, Panel, Picture
+from timeveil.page.svg import LEFT, ORIGINAL, RELEASE, RIGHT, WIDTH, Panel, Picture
 from timeveil.page.wording import percent, shortened
 
 Integers = NDArray[np.int64]
-RELEASE, ORIGINAL = 0, 1
-"""Colours: the release, and the original it is compared with."""
 _MARGIN, _LONGEST_NAME = 24, 44
 _DISTINCT_SIZES = 12
 """Up to this many different sizes have a bar each; more are counted in ranges that double."""
@@ -29,12 +28,13 @@ _WIDEST, _NUMBERED = 46, 22
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A name, one length per kind, and the same as labels; a strong one is set in bold."""
+    """A name, one length per kind, the same as labels, and colours; a strong one is set in bold."""
 
     name: str
     lengths: tuple[float, ...]
     labels: tuple[str, ...]
     strong: bool = False
+    colours: tuple[int, ...] = (RELEASE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +43,34 @@ class BarGroup:
 
     name: str
     bars: tuple[Bar, ...]
-    colour: int = RELEASE
 
 
 def bar_chart(
     title: str,
     subtitle: str,
     lengths: Mapping[str, float | Sequence[float]],
-    kinds: Sequence[str] = (),
+    kinds: Mapping[str, int] = MappingProxyType({}),
     *,
+    colours: Mapping[str, int] = MappingProxyType({}),
     label: Callable[[float], str] = "{:,.0f}".format,
     strong: str = "",
 ) -> Picture:
-    """A bar for each name, or one for each of `kinds`; the one that is called `strong` is set in bold."""
+    """A bar for each name, or one for each of `kinds`, which have colours.
+
+    Without kinds, a bar has the colour of the release unless `colours` names another. The one that is called
+    `strong` is set in bold.
+    """
     bars = []
     for name, length in lengths.items():
         parts = tuple(length) if isinstance(length, Sequence) else (length,)
-        bars.append(Bar(name, parts, tuple(map(label, parts)), strong=name == strong))
+        shown = tuple(kinds.values()) or (colours.get(name, RELEASE),)
+        bars.append(Bar(name, parts, tuple(map(label, parts)), name == strong, shown))
     return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))], kinds)
 
 
-def grouped_bars(title: str, subtitle: str, groups: Sequence[BarGroup], kinds: Sequence[str] = ()) -> Picture:
+def grouped_bars(
+    title: str, subtitle: str, groups: Sequence[BarGroup], kinds: Mapping[str, int] = MappingProxyType({})
+) -> Picture:
     """Groups of bars below each other, each group with a name and a scale of its own."""
     every = [bar for group in groups for bar in group.bars]
     names = min(max((svg.text_width(shortened(bar.name, _LONGEST_NAME)) for bar in every), default=0.0), 300)
@@ -71,7 +78,7 @@ def grouped_bars(title: str, subtitle: str, groups: Sequence[BarGroup], kinds: S
     labels = max((svg.text_width(label) for bar in every for label in bar.labels), default=0.0)
     room = WIDTH - start - _MARGIN - labels - 8
     step = 14 * max(len(kinds), 1) + 10
-    body = [*svg.heading(title, subtitle, _MARGIN), *svg.legend(kinds, range(len(kinds)), _MARGIN)]
+    body = [*svg.heading(title, subtitle, _MARGIN), *svg.legend(kinds, _MARGIN)]
     y = 92.0 if kinds else 68.0
     for group in groups:
         if group.name:
@@ -82,9 +89,9 @@ def grouped_bars(title: str, subtitle: str, groups: Sequence[BarGroup], kinds: S
             y += 28
         longest = max((length for bar in group.bars for length in bar.lengths), default=0.0) or 1.0
         for bar in group.bars:
-            body += _bar(bar, y, start, room / longest, group.colour)
+            body += _bar(bar, y, start, room / longest)
             y += step
-    return Picture(title, f"{subtitle} {_described(groups, kinds)}".strip(), y + 10, tuple(body))
+    return Picture(title, f"{subtitle} {_described(groups, [*kinds])}".strip(), y + 10, tuple(body))
 
 
 def column_chart(
@@ -130,7 +137,7 @@ def pair_chart(
     top = next(nice for nice in (0.25, 0.5, 0.75, 1.0) if nice >= most - 1e-9)
     panel = Panel(LEFT, 110, WIDTH - LEFT - RIGHT, 230, 0.0, top, len(ticks))
     shares = [part * top / 5 for part in range(6)]
-    body = [*svg.heading(title, subtitle), *svg.legend(names, (ORIGINAL, RELEASE))]
+    body = [*svg.heading(title, subtitle), *svg.legend(dict(zip(names, (ORIGINAL, RELEASE), strict=True)))]
     body += [svg.text(LEFT, 86, note, "soft")] if note else []
     body += svg.value_axis(panel, shares, [f"{share:.0%}".replace("%", " %") for share in shares])
     width = min(panel.width / max(len(before), 1) * 0.42, _WIDEST)
@@ -256,13 +263,13 @@ def _doubling_edges(threshold: int, largest: int) -> list[int]:
     return edges
 
 
-def _bar(bar: Bar, top: float, start: float, scale: float, colour: int) -> Iterator[str]:
+def _bar(bar: Bar, top: float, start: float, scale: float) -> Iterator[str]:
     kind = "strong" if bar.strong else ""
     name = shortened(bar.name, _LONGEST_NAME)
     yield svg.text(start - 14, top + 7 * len(bar.lengths) + 4, name, kind, "end")
-    for index, (length, label) in enumerate(zip(bar.lengths, bar.labels, strict=True)):
+    for index, (length, label, colour) in enumerate(zip(bar.lengths, bar.labels, bar.colours, strict=True)):
         y, long = top + 14 * index, max(length * scale, 1.0 if length else 0.0)
-        yield svg.rect(start, y + 1, long, 12, f"f{colour + index}")
+        yield svg.rect(start, y + 1, long, 12, f"f{colour}")
         yield svg.text(start + long + 6, y + 11, label, kind or "soft")
 
 

@@ -35,7 +35,7 @@ def order_picture(granularities: Iterable[Granularity]) -> Picture:
     right = max((x[node] + size / 2 for node, size in sizes.items()), default=0.0) + _MARGIN
     width, height = right - left, 2 * _MARGIN + _HEIGHT + _ROW * (max(len(rows), 1) - 1)
     y = {node: _MARGIN + _HEIGHT / 2 + depth * _ROW for depth, row in enumerate(rows) for node in row}
-    body = [path([(x[node] - left, y[node]) for node in nodes], "original s0") for nodes in lines]
+    body = [path([(x[node] - left, y[node]) for node in nodes], "link") for nodes in lines]
     # Boxes are drawn over the ends of lines.
     for g in order.granularities:
         middle, size = x[g.name] - left, sizes[g.name]

@@ -8,7 +8,7 @@ passes through `text`, `Picture` or `title`, which escape it; no script, font or
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
@@ -18,8 +18,12 @@ from timeveil.page.wording import visible, wrapped
 WIDTH, LEFT, RIGHT = 720, 56, 28
 LETTER = 6.6
 """Average width of a character, in the units of the pictures."""
-PALETTE = 6
-"""Colours that follow each other: `f0` to `f5` fill, `s0` to `s5` are of lines."""
+RELEASE, ORIGINAL, OTHER, OTHER_TOO, RISK, LOSS = range(6)
+"""What a colour means, in every picture: blue is what is published, orange the original, grey and green are
+other ways to publish the same, violet is a risk, and ochre a loss. Everything else is ink, band or grid.
+`f0` to `f5` fill, `s0` to `s5` are of lines."""
+SHADES, DASHES = 3, 6
+"""Patterns of a group differ by shades of the release's blue, `b0` to `b2`, and by dashes, `d0` to `d5`."""
 COLOURS = {
     "ink": ("#1f2933", "#f0f4f8"),
     "paper": ("#ffffff", "#12181f"),
@@ -37,14 +41,15 @@ COLOURS = {
     "stripe1": ("#e4e9ef", "#212d39"),
 }
 """The colours of pages and pictures, light and dark."""
-_PALETTE = (
-    ("#1d6fb8", "#60a5fa"),
-    ("#c2410c", "#fb923c"),
-    ("#5b6674", "#9ca3af"),
-    ("#15803d", "#4ade80"),
-    ("#7c3aed", "#c4b5fd"),
-    ("#a16207", "#facc15"),
-)
+_PALETTE = {
+    RELEASE: ("#1d6fb8", "#60a5fa"),
+    ORIGINAL: ("#c2410c", "#fb923c"),
+    OTHER: ("#5b6674", "#9ca3af"),
+    OTHER_TOO: ("#15803d", "#4ade80"),
+    RISK: ("#7c3aed", "#c4b5fd"),
+    LOSS: ("#a16207", "#facc15"),
+}
+_SHADES = (_PALETTE[RELEASE], ("#0b2f55", "#dbeafe"), ("#3f9be8", "#2f7fe0"))
 _DASHES = ("none", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
 # Colours are filled in: programs that convert pictures know no variables.
 _RULES = """text{fill:%(ink)s;font-family:system-ui,sans-serif;font-size:12px}
@@ -61,6 +66,7 @@ _RULES = """text{fill:%(ink)s;font-family:system-ui,sans-serif;font-size:12px}
 .stripe1{fill:%(stripe1)s}
 .pattern{fill:none;stroke-width:2.4;stroke-linejoin:round}
 .original{fill:none;stroke-width:.8;stroke-opacity:.6}
+.link{fill:none;stroke:%(soft)s}
 .cell{fill-opacity:.4}
 .far{stroke-dasharray:2 4}"""
 
@@ -106,14 +112,15 @@ class Picture:
 def stylesheet() -> str:
     """The rules of all pictures, in light and dark colours; paper is always light."""
     light, dark = _themed(0), _themed(1).replace("\n", "\n  ")
-    dashes = "\n".join(f".tv .pattern.s{n}{{stroke-dasharray:{dash}}}" for n, dash in enumerate(_DASHES))
+    dashes = "\n".join(f".tv .d{n}{{stroke-dasharray:{dash}}}" for n, dash in enumerate(_DASHES))
     return f"{light}\n{dashes}\n@media screen and (prefers-color-scheme:dark){{\n  {dark}\n}}"
 
 
 def _themed(theme: int) -> str:
     rules = (_RULES % {name: pair[theme] for name, pair in COLOURS.items()}).splitlines()
     for letter, property_name in (("f", "fill"), ("s", "stroke")):
-        rules += [f".{letter}{n}{{{property_name}:{pair[theme]}}}" for n, pair in enumerate(_PALETTE)]
+        rules += [f".{letter}{n}{{{property_name}:{pair[theme]}}}" for n, pair in _PALETTE.items()]
+    rules += [f".b{n}{{stroke:{pair[theme]}}}" for n, pair in enumerate(_SHADES)]
     return "\n".join(f".tv {rule}" for rule in rules)
 
 
@@ -149,9 +156,9 @@ def heading(title: str, subtitle: str, left: float = LEFT) -> list[str]:
     return [text(left, 28, title, "head"), text(left, 47, subtitle, "soft")]
 
 
-def legend(names: Sequence[str], colours: Sequence[int], left: float = LEFT) -> Iterator[str]:
+def legend(kinds: Mapping[str, int], left: float = LEFT) -> Iterator[str]:
     """Coloured squares with their meaning, side by side."""
-    for name, colour in zip(names, colours, strict=True):
+    for name, colour in kinds.items():
         yield rect(left, 60, 11, 11, f"f{colour}")
         yield text(left + 17, 70, name)
         left += 41 + text_width(name)

@@ -17,6 +17,7 @@ import timeveil as tv
 from timeveil.cli.frame import run
 from timeveil.compare import comparison_lines, comparison_picture
 from timeveil.datasets import clinic_visits, daily_cases
+from timeveil.page.svg import LOSS, RISK
 
 LOSSES = {
     "time": ["withheld", "window_error"],
@@ -174,7 +175,7 @@ def test_a_ledger_that_does_not_fit_is_refused_by_name() -> None:
 def test_the_picture_has_a_bar_for_every_share() -> None:
     found = compared("stream")
     drawn = ET.fromstring(comparison_picture(found).svg())  # noqa: S314
-    bars = [one for one in drawn.iter() if one.get("class") in ("f0", "f1")]
+    bars = [one for one in drawn.iter() if one.get("class") in (f"f{LOSS}", f"f{RISK}")]
     assert len(bars) == 2 * sum(line.share for line in found.lines)
     assert "strict" in "".join(drawn.itertext())
 

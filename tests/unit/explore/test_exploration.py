@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeveil.explore.exploration import Exploration, Setting, exploration_lines, exploration_picture
+from timeveil.page.svg import RISK
 
 SHARES = st.floats(0, 1)
 POINTS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)
@@ -128,7 +129,7 @@ def test_every_sweep_can_be_told_drawn_and_written(
     assert [labels.count(f"k {one.value}") for one in found.settings] == [2] * len(points)
     assert labels.count("not possible") == 2 * points.count(None)
     assert labels.count("limit") == len(limits)
-    bars = [one for one in tree.iter() if one.get("class") == "f0"]
+    bars = [one for one in tree.iter() if one.get("class") == f"f{RISK}"]
     assert len(bars) == len(points) + ("max_risk" in limits)
     assert all(0 <= float(one.get("width", math.nan)) <= 820 for one in bars)
     data = json.loads(json.dumps(found.as_dict(), allow_nan=False))

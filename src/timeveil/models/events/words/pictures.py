@@ -11,7 +11,7 @@ from timeveil.domain.release import Release
 from timeveil.evidence.published import classes_of, columns_of
 from timeveil.models.events.judges.attack import Breach
 from timeveil.page.charts import bar_chart, candidate_chart, size_chart
-from timeveil.page.svg import Picture
+from timeveil.page.svg import OTHER, Picture
 
 
 def attack_picture(breach: Breach, unit: str = "second") -> Picture:
@@ -37,4 +37,5 @@ def granularity_picture(candidates: Mapping[str, Mapping[str, Any]], chosen: str
         "Groups of the same quasi-identifiers and time: more groups are finer. In bold: the chosen one."
     )
     groups = {name: counts["groups"] for name, counts in candidates.items()}
-    return bar_chart("How precise times could be", subtitle, groups, strong=chosen)
+    others = {name: OTHER for name in groups if name != chosen}
+    return bar_chart("How precise times could be", subtitle, groups, colours=others, strong=chosen)

@@ -21,7 +21,7 @@ from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
 from timeveil.page.charts import Bar, BarGroup, bar_chart, grouped_bars
 from timeveil.page.markdown import Table
-from timeveil.page.svg import Panel, Picture, dot, heading, path, place_axis, rect, text
+from timeveil.page.svg import ORIGINAL, OTHER, Panel, Picture, dot, heading, path, place_axis, rect, text
 from timeveil.page.wording import counted, people, share
 from timeveil.symbols import LETTERS, cell
 
@@ -125,7 +125,7 @@ def group_picture(breach: PatternBreach) -> Picture:
     """Small groups that can be computed from the original counts and from the published ones."""
     groups = {"original": breach.channels_before, "release": breach.channels_after}
     subtitle = f"Groups of fewer than {breach.k} people that anyone can compute from the counts."
-    return bar_chart("Small groups before and after", subtitle, groups)
+    return bar_chart("Small groups before and after", subtitle, groups, colours={"original": ORIGINAL})
 
 
 def length_picture(published: Patterns) -> Picture | None:
@@ -139,7 +139,9 @@ def length_picture(published: Patterns) -> Picture | None:
 def error_picture(loss: PatternLoss, alternatives: Table) -> Picture:
     """The errors of counts, in this release and in other ways to publish the same."""
     errors = (loss.mean_error, *(way.mean_error for way in loss.alternatives))
-    names = (str(row[0]) for row in alternatives.rows)
+    names = [str(row[0]) for row in alternatives.rows]
+    others = dict.fromkeys(names[1:], OTHER)
     subtitle = "Mean relative error of counts; a pattern that is lost counts as an error of 100 %."
     title = "How far off counts are, compared with other ways"
-    return bar_chart(title, subtitle, dict(zip(names, errors, strict=True)), label=share)
+    lengths = dict(zip(names, errors, strict=True))
+    return bar_chart(title, subtitle, lengths, colours=others, label=share)

@@ -22,7 +22,7 @@ from timeveil.models.series.judges.measure import SeriesLoss, widths
 from timeveil.page import svg
 from timeveil.page.charts import bar_chart, candidate_chart, size_chart
 from timeveil.page.markdown import Table
-from timeveil.page.svg import PALETTE, Panel, Picture
+from timeveil.page.svg import DASHES, ORIGINAL, SHADES, Panel, Picture
 from timeveil.page.wording import counted, share, shortened
 from timeveil.symbols import reconstructed, to_letters
 
@@ -135,7 +135,7 @@ def _single(group: Group, instants: Sequence[str]) -> tuple[list[str], float]:
     """A large group and, below it, its patterns; and where they end."""
     body, y = [*_drawn(group, instants, (64, 84, 672, 242), 5)], 380.0
     for index, subgroup in enumerate(group.subgroups[:_LISTED]):
-        body.append(svg.line(64, y - 4, 94, y - 4, f"pattern s{index % PALETTE}"))
+        body.append(svg.line(64, y - 4, 94, y - 4, _dashed(index)))
         body.append(svg.text(102, y, f"{subgroup.size} series: {shortened(subgroup.letters, _LETTERS)}"))
         y += 20
     if len(group.subgroups) > _LISTED:
@@ -191,9 +191,14 @@ def _drawn(
             yield svg.path([*upper, *reversed(lower)], "band", closed=True)
     for index, subgroup in enumerate(group.subgroups):
         for original in subgroup.originals:
-            yield from _curve(original, panel, f"original s{index % PALETTE}")
+            yield from _curve(original, panel, f"original s{ORIGINAL} d{index % DASHES}")
     for index, subgroup in enumerate(group.subgroups):
-        yield from _curve(subgroup.line, panel, f"pattern s{index % PALETTE}")
+        yield from _curve(subgroup.line, panel, _dashed(index))
+
+
+def _dashed(index: int) -> str:
+    """How the line of a pattern is drawn: always in blue, and told apart from its neighbours."""
+    return f"pattern b{index % SHADES} d{index % DASHES}"
 
 
 def _curve(values: Floats, panel: Panel, kind: str) -> Iterator[str]:

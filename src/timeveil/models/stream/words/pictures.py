@@ -13,7 +13,7 @@ from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.parameters import KNOWLEDGE
 from timeveil.page.charts import Bar, BarGroup, bar_chart, column_chart, grouped_bars, pair_chart, size_chart
-from timeveil.page.svg import Picture
+from timeveil.page.svg import OTHER, OTHER_TOO, RELEASE, Picture
 from timeveil.page.wording import counted, percent, share
 
 _BINS = 10
@@ -84,14 +84,15 @@ def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
             pair = (plain.parts[fate], breach.parts[fate])
             people = " and ".join(f"{round(part.people):,}" for part in pair)
             labels = tuple(percent(measure(part)) if part.people else "nobody" for part in pair)
-            bars.append(Bar(f"{fate} ({people} people)", tuple(map(measure, pair)), labels))
+            name_of_bar, lengths = f"{fate} ({people} people)", tuple(map(measure, pair))
+            bars.append(Bar(name_of_bar, lengths, labels, colours=(OTHER, RELEASE)))
         groups.append(BarGroup(name, tuple(bars)))
     promises = " and ".join(f"at most {label}" for label in _promises(breach))
     return grouped_bars(
         "What an outsider learns who knows when it happened",
         f"The chance given to the true value of {breach.people:,} people; promised: {promises}.",
         groups,
-        ("the paper's method", "closed packets"),
+        {"the paper's method": OTHER, "closed packets": RELEASE},
     )
 
 
@@ -119,9 +120,9 @@ def time_picture(evidence: Evidence) -> Picture | None:
 
 def error_picture(loss: StreamLoss) -> Picture:
     """The errors of window counts, by length of the window."""
-    kinds = ["this release", "withholding only", "merging slots"]
+    kinds = {"this release": RELEASE, "withholding only": OTHER, "merging slots": OTHER_TOO}
     if any(error.merge is None for error in loss.window_errors):
-        kinds.pop()
+        del kinds["merging slots"]
     errors = {
         counted(error.length, "slot"): [error.release, error.suppress_only, error.merge or 0.0][: len(kinds)]
         for error in loss.window_errors
