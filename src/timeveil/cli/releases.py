@@ -20,7 +20,9 @@ from timeveil.cli.options import (
 from timeveil.cli.output import Output, note_written, one_line, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.parameter import Parameter, optional, parameter
+from timeveil.domain.particulars import Particulars
 from timeveil.errors import BundleError, ParameterError
+from timeveil.jobs.request import particulars
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 
@@ -322,7 +324,7 @@ class Plot(ReleaseCommand):
             output.say(f"`{self.out}` shows original series: keep it to yourself.")
 
 
-class Report(ReleaseCommand):
+class Report(Particulars, ReleaseCommand):
     """Write a report to keep with a release: what was published and promised, its cost and its limits.
 
     Without a ledger it is public. Exits with 1 if the promise is violated; the report is written all the
@@ -336,14 +338,21 @@ class Report(ReleaseCommand):
         "visits.ledger",
         "PATH",
     )
+    job: str | None = optional(
+        "Saved job whose [report] table states what no option does.", "job.toml", "FILE"
+    )
     out: str | None = optional("New HTML file; without it, text is printed.", "report.html", "FILE")
 
     def run(self, output: Output) -> int:
         out, private = self.out, self.ledger is not None
         refuse_file(out, "the report", private=private)
+        from_job = {} if self.job is None else vars(particulars(Path(self.job)))
+        stated = {
+            n: from_job.get(n) if (own := getattr(self, n)) is None else own for n in Particulars.table()
+        }
         ledger = None if self.ledger is None else output.ledger(self.ledger)
         with output.progress() as progress:
-            filed = tv.report(self.folder, ledger, progress=progress)
+            filed = tv.report(self.folder, ledger, progress=progress, **stated)
         text = str(filed)
         if out is not None:
             write_file(out, filed.html, private=private)

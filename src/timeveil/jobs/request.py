@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.domain.parameter import OFF, Parameter, Parameters
+from timeveil.domain.particulars import Particulars
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
@@ -112,6 +113,15 @@ def required_keys(table: type[Parameters]) -> list[str]:
     return ["in", *table.needs, *(key for key, declared in job_keys(table).items() if declared.required)]
 
 
+def particulars(path: Path, keys: Mapping[str, Any] | None = None) -> Particulars:
+    """The `[report]` table of a job: what `timeveil report` states."""
+    table = (load_toml(path) if keys is None else keys).get("report", {})
+    if not isinstance(table, dict):
+        raise _bad_job(f"`report` in `{path.name}` is not a table", "write [report] and its keys below it")
+    _refuse_unknown(path, Particulars, table, [*Particulars.table()])
+    return Particulars(**table)
+
+
 def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
     """The run that a job file describes, some keys of it set otherwise: `key=value`."""
     keys = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
@@ -123,6 +133,8 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
             f"`command` in `{path.name}` is not a command that can be saved",
             f"use one of {', '.join(tables())}",
         )
+    particulars(path, keys)  # checks them, for they are used later
+    keys.pop("report", None)
     definitions = keys.pop("granularity", None) if "definitions" in table.table() else None
     lines = job_keys(table)
     _refuse_unknown(path, table, keys, ["in", *lines])

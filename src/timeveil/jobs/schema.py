@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from timeveil.domain.parameter import LARGEST, OFF, REQUIRED, Parameter, Parameters
+from timeveil.domain.particulars import Particulars
 from timeveil.domain.run import Columns
 from timeveil.errors import spell
 from timeveil.jobs.request import USUAL, job_keys, required_keys
@@ -50,6 +51,12 @@ def _job(command: str, table: type[Parameters]) -> dict[str, Any]:
         "command": {"const": command},
         "in": {"type": "string", "description": spell(table.reads)},
         **{key: _value(declared) for key, declared in keys.items()},
+        "report": {
+            "type": "object",
+            "description": "What `timeveil report --job` states at the head of a report.",
+            "properties": {key: _value(declared) for key, declared in Particulars.table().items()},
+            "additionalProperties": False,
+        },
     }
     if "definitions" in table.table():
         properties["granularity"] = {"type": "object", "additionalProperties": {"type": "object"}}

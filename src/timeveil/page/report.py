@@ -8,8 +8,8 @@ call. The other two are pages of text for a terminal.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
@@ -17,14 +17,15 @@ from typing import Any, Literal, TypeAlias
 from timeveil.domain.run import Run
 from timeveil.page.markdown import Figure, Section, Table, html_of, sections_of
 from timeveil.page.svg import COLOURS, Picture, stylesheet
-from timeveil.page.wording import WIDTH, numbered, wrapped
+from timeveil.page.wording import WIDTH, numbered, visible, wrapped
 
 Kind: TypeAlias = Literal["public", "private"]
 """Whether a report holds only what follows from the release, or also what the ledger shows."""
 NOTICES = {
-    "public": "Public: everything in this report follows from the release itself.",
+    "public": "Public: everything in this report follows from the release itself{except}.",
     "private": "PRIVATE: made with the ledger. It shows what the release hides; do not pass it on.",
 }
+_STATED = "Stated by the issuer, not checked:"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -33,7 +34,8 @@ class Report:
     """What a data custodian signs and files: `str`, `html` and `json` say the same.
 
     `kind` is `public` if everything in the report follows from the release, and `private` if the ledger was
-    used. `holds` is the verdict of `verify`, `summary` the same in words, `markdown` the sections.
+    used. `holds` is the verdict of `verify`, `summary` the same in words, `caveat` the gravest limit,
+    `markdown` the sections. `stated` is what the issuer states, by label; `signatures` are those who sign.
     """
 
     title: str
@@ -43,11 +45,16 @@ class Report:
     summary: tuple[str, ...]
     markdown: str
     figures: tuple[Figure, ...] = ()
+    caveat: str = ""
+    stated: Mapping[str, str] = field(default_factory=dict)
+    signatures: tuple[str, ...] = ()
 
     @property
     def notice(self) -> str:
         """Who may read it."""
-        return NOTICES[self.kind]
+        return NOTICES[self.kind].replace(
+            "{except}", ", except what its issuer states" if self.stated else ""
+        )
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -71,16 +78,23 @@ class Report:
             {"heading": section.heading, "blocks": [block.data() for block in section.blocks]}
             for section in self.sections
         ]
-        return {**words, "summary": list(self.summary), "sections": sections}
+        stated = {"stated": dict(self.stated), "signatures": list(self.signatures)}
+        summary = {"summary": list(self.summary), "caveat": self.caveat}
+        return {**words, **stated, **summary, "sections": sections}
 
     def text(self, width: int = WIDTH) -> str:
         """The report as plain text, pictures in words."""
         lines = [self.title, "=" * len(self.title), "", *wrapped(self.notice, width), ""]
-        lines += [line for sentence in self.summary for line in wrapped(sentence, width)]
+        stated = [line for label, text in self.stated.items() for line in wrapped(f"{label}: {text}", width)]
+        lines += [_STATED, *stated, ""] if stated else []
+        sentences = [*self.summary, *([self.caveat] if self.caveat else [])]
+        lines += [line for sentence in sentences for line in wrapped(sentence, width)]
         for section in self.sections:
             lines += ["", section.heading, "-" * len(section.heading)]
             for block in section.blocks:
                 lines += ["", *block.text(width)]
+        for name in self.signatures:
+            lines += ["", "", "_" * 40, *wrapped(f"{name}, date", width)]
         if self.kind == "private":
             lines += ["", *wrapped(self.notice, width)]
         return "\n".join(lines) + "\n"
@@ -97,6 +111,7 @@ def _page(report: Report) -> str:
     private = report.kind == "private"
     notice, sections = escape(report.notice), report.sections
     headings = [escape(section.heading) for section in sections]
+    stated = [f"<dt>{label}</dt><dd>{escape(visible(text))}</dd>" for label, text in report.stated.items()]
     lines = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
@@ -107,8 +122,10 @@ def _page(report: Report) -> str:
         *([f'<aside class="strip" aria-label="Notice">{notice}</aside>'] if private else []),
         f"<header>\n<h1>{escape(report.title)}</h1>",
         f'<p class="notice">{notice}</p>',
+        *([f'<p class="stated">{_STATED}</p>\n<dl>', *stated, "</dl>"] if stated else []),
         f'<div class="summary {"holds" if report.holds else "violated"}">',
         *(f"<p>{html_of(sentence)}</p>" for sentence in report.summary),
+        *([f'<p class="caveat">{html_of(report.caveat)}</p>'] if report.caveat else []),
         '</div>\n<nav aria-label="Sections">\n<ol>',
         *(f'<li><a href="#s{n}">{heading}</a></li>' for n, heading in enumerate(headings, start=1)),
         "</ol>\n</nav>\n</header>\n<main>",
@@ -121,6 +138,7 @@ def _page(report: Report) -> str:
             pictures += isinstance(block, Picture)
             lines.append(block.html(pictures))
         lines.append("</section>")
+    lines += [f'<p class="signature">{escape(visible(name))}, date</p>' for name in report.signatures]
     lines.append(f"</main>\n<footer><p>{notice}</p></footer>\n</body>\n</html>\n")
     return "\n".join(lines)
 

@@ -70,26 +70,29 @@ def marked(template: str, **context: Any) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Something a release does not protect: a title, what it means, and whether a run has to mention it."""
+    """Something a release does not protect: a title, what it means, and how urgent it is.
+
+    A run has to mention what has an urgency of 1; what has 2 may defeat the promise for some people.
+    """
 
     title: str
     text: str
-    urgent: bool
+    urgency: int
 
 
 def limits(words: str, **context: Any) -> list[Limit]:
-    """The limits in a folder of templates: items `Title: text`, or `! Title: text` if urgent."""
+    """The limits in a folder of templates: items `Title: text`, `! Title: text` or `!! Title: text`."""
     items = []
     for sentence in sentences(f"{words}/limits.j2", **context):
-        title, _, text = sentence.removeprefix("! ").partition(": ")
-        items.append(Limit(title, text, sentence.startswith("! ")))
+        title, _, text = sentence.lstrip("! ").partition(": ")
+        items.append(Limit(title, text, len(sentence) - len(sentence.lstrip("!"))))
     return items
 
 
 def for_a_run(limits: Sequence[Limit]) -> tuple[str, ...]:
     """Limits as a run prints them: those that need attention in full, the others by title."""
-    titles = [f"{limit.title[:1].lower()}{limit.title[1:]}" for limit in limits if not limit.urgent]
-    urgent = [limit.text for limit in limits if limit.urgent]
+    titles = [f"{limit.title[:1].lower()}{limit.title[1:]}" for limit in limits if not limit.urgency]
+    urgent = [limit.text for limit in limits if limit.urgency]
     return (*urgent, *([f"Nor does it cover: {joined(titles)}. README.txt explains each."] if titles else []))
 
 

@@ -7,15 +7,17 @@ holds, without a ledger, only what anyone who has the release can work out; with
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from timeveil.domain.judgement import Verdict
+from timeveil.domain.particulars import Particulars
 from timeveil.domain.release import Ledger, Release
-from timeveil.domain.run import Run
+from timeveil.domain.run import Run, option_words
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError, spell
@@ -99,14 +101,27 @@ def limits_of(facts: Any) -> list[templates.Limit]:
 
 
 def report(
-    release: Release | str | Path, ledger: Ledger | str | Path | None = None, *, progress: Progress = silent
+    release: Release | str | Path,
+    ledger: Ledger | str | Path | None = None,
+    *,
+    dataset: str | None = None,
+    date: str | None = None,
+    issuer: str | None = None,
+    recipient: str | None = None,
+    purpose: str | None = None,
+    sign: Sequence[str] | None = None,
+    progress: Progress = silent,
 ) -> Report:
     """Report what was released, under which promise, what it costs and what it does not protect.
 
     `release` is a release or its folder, whose files are then checked, too. Without a `ledger` the report is
     public: everything in it follows from the release. With a ledger, or its file, it is private: it adds the
     risk before publication, the loss, and the results of attacks. The same release gives the same report.
+
+    `dataset`, `date`, `issuer`, `recipient` and `purpose` are stated at its head, and not checked; each of
+    `sign` gets a line to sign on.
     """
+    particulars = Particulars.from_call(locals())
     private = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
     if not isinstance(release, Release | str | Path):
         raise ParameterError(
@@ -119,7 +134,7 @@ def report(
     if verified.verdict and evidence is not None:
         title = f"a release of {parameters_of(verified.model).contents}"
         template = f"{words(verified.model)}/report.md.j2"
-        context = _context(verified, evidence, progress)
+        context = _context(verified, evidence, progress, particulars)
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
         title, template, context = "a release that violates its promise", "report/violated.md.j2", {}
@@ -133,9 +148,17 @@ def report(
         verified.model,
         holds=bool(verified.verdict),
         summary=verified.sentences,
+        caveat=_caveat(context.get("limits", ())),
+        stated=particulars.labelled,
+        signatures=tuple(particulars.sign or ()),
         markdown=body,
         figures=tuple(figures),
     )
+
+
+def _caveat(limits: Sequence[templates.Limit]) -> str:
+    """The limit to read before all others."""
+    return f"Its gravest limit: {max(limits, key=lambda limit: limit.urgency).text}" if limits else ""
 
 
 def _show(figures: list[Figure], *choices: Figure | None) -> Markdown:
@@ -150,7 +173,9 @@ def _show(figures: list[Figure], *choices: Figure | None) -> Markdown:
     return Markdown("There is too much to draw on this page; `timeveil plot` draws it." if possible else "")
 
 
-def _context(verified: VerificationSummary, evidence: Evidence, progress: Progress) -> dict[str, Any]:
+def _context(
+    verified: VerificationSummary, evidence: Evidence, progress: Progress, particulars: Particulars
+) -> dict[str, Any]:
     """What the template of a model is filled with; what is private, only with the ledger."""
     release, facts = evidence.release, facts_of(evidence)
     results, (sentences, warnings) = part(verified.model, "words"), sentences_of(facts)
@@ -167,9 +192,18 @@ def _context(verified: VerificationSummary, evidence: Evidence, progress: Progre
         "limits": limits_of(facts),
         "measure_queries": QUERIES,
         "tool": release.manifest.get("tool", TOOL),
+        "options": Markdown(visible(_options(particulars))),
         **results.public(facts),
         **private,
     }
+
+
+def _options(particulars: Particulars) -> str:
+    """The particulars as they are typed after the command that makes the same report."""
+    values = ((line, getattr(particulars, name)) for name, line in Particulars.table().items())
+    return shlex.join(
+        word for line, value in values if value is not None for word in option_words(line, value)
+    )
 
 
 def column_tables(release: Release) -> list[Table]:
