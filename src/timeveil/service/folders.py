@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -23,7 +24,7 @@ import pyarrow as pa
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
-from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held, sweep
+from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
@@ -207,7 +208,9 @@ class Sink:
     def tidy(self) -> None:
         """Remove slots that a killed run did not finish."""
         for slots in (self.out / SLOTS, *self.out.glob(f"*/{SLOTS}")):
-            sweep(slots, PARTIAL)
+            for entry in slots.iterdir() if slots.is_dir() else ():
+                if PARTIAL.fullmatch(entry.name):
+                    shutil.rmtree(entry, ignore_errors=True)  # with or without a lock: the state's is ours
 
     def refuse_any(self) -> None:
         """Refuse a folder with slots in it, before a state file is made for it."""
