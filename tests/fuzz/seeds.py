@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.ipc
 import pyarrow.parquet as pq
+from tests.workbooks import workbook
 
 import timeveil as tv
 from timeveil.service import Parameters, Service
@@ -135,7 +137,29 @@ def make_tables() -> None:
     keep("csv", "semicolons", plain.replace(b",", b";").replace(b"\n", b"\r\n"))
     keep("csv", "packed", gzip.compress(plain, mtime=0))
     keep("csv", "times", b'who,day,zip\n1,2024-01-01T10:00:00.5+02:00,\n2,2024-01-02 11:30Z,"a\nb"\n')
+    keep(
+        "csv", "office", "who;day;zip;n\n1;31.01.2024 2:05 pm;Köln;1.234,5\n2;3.2.2024;x;2\n".encode("cp1252")
+    )
+    keep("csv", "slashes", b"who|day|zip\n1|01/31/2024|a\n2|2/3/2024 10:00|b\n")
+    keep("csv", "utf-16", "who\tday\tzip\n1\t31 Jan 2024\ta\n".encode("utf-16"))
+    keep("csv", "zstd", pa.compress(plain, codec="zstd", asbytes=True))
+    lines = (json.dumps(row) for row in visits().slice(0, 3).to_pylist())
+    keep("json", "plain", "\n".join(lines).encode())
+    keep("json", "odd", b'{"who": 1e5, "day": "20240131", "zip": ["a", null], "n": true}\n{"who": null}\n')
     few = visits().slice(0, 3)
+    rows = list(zip(*few.to_pydict().values(), strict=True))
+    keep("excel", "plain", workbook({"empty": [], "s": [few.column_names, *rows]}))
+    for name, compression in {"plain": None, "lz4": "lz4"}.items():
+        target = io.BytesIO()
+        options = pa.ipc.IpcWriteOptions(compression=compression)
+        with pa.ipc.new_file(target, few.schema, options=options) as writer:
+            writer.write_table(few)
+        keep("arrow", name, target.getvalue())
+    target = io.BytesIO()
+    coded = few.set_column(2, "zip", few["zip"].dictionary_encode())
+    with pa.ipc.new_stream(target, coded.schema) as writer:
+        writer.write_table(coded)
+    keep("arrow", "stream", target.getvalue())
     keep("parquet", "plain", as_parquet(few, use_dictionary=False, compression="none"))
     keep("parquet", "dictionary", as_parquet(few.set_column(2, "zip", few["zip"].dictionary_encode())))
     days = pa.array([1, 2, None], pa.timestamp("ns", "UTC"))

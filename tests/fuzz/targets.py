@@ -37,13 +37,32 @@ MODELS = ("time", "stream", "series", "patterns")
 CANARY = "canary7391"
 ROLES = tv.Roles(respondent="who", time="day", quasi=["zip"], drop="rest")
 SNAPSHOTS = Parameters(tv.Roles(time="day", quasi=["age"], sensitive=["ill"]), {"l": 2, "window": 2})
-PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
+PARQUET, GZIP, ZSTD = b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 Target = Callable[[bytes, Path], None]
 
 
 def csv(data: bytes, place: Path) -> None:
-    path = place / ("in.csv.gz" if data.startswith(GZIP) else "in.csv")
+    ending = ".gz" if data.startswith(GZIP) else ".zst" if data.startswith(ZSTD) else ""
+    path = place / f"in.csv{ending}"
+    path.write_bytes(data)
+    _read(path)
+
+
+def json_lines(data: bytes, place: Path) -> None:
+    path = place / "in.jsonl"
+    path.write_bytes(data)
+    _read(path)
+
+
+def arrow(data: bytes, place: Path) -> None:
+    path = place / "in.arrow"
+    path.write_bytes(data)
+    _read(path)
+
+
+def excel(data: bytes, place: Path) -> None:
+    path = place / "in.xlsx"
     path.write_bytes(data)
     _read(path)
 
@@ -178,6 +197,9 @@ def state(data: bytes, place: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "csv": csv,
+    "json": json_lines,
+    "arrow": arrow,
+    "excel": excel,
     "parquet": parquet,
     "manifest": manifest,
     "release": release,
@@ -194,6 +216,10 @@ WRITES = ("inbox", "state")
 MADE = {
     "in.csv",
     "in.csv.gz",
+    "in.csv.zst",
+    "in.jsonl",
+    "in.arrow",
+    "in.xlsx",
     "in.parquet",
     "out",
     "ledger",
@@ -233,4 +259,5 @@ def _check(name: str, data: bytes, place: Path) -> str:
 def _is_a_name(data: bytes) -> bool:
     """Whether the marked value stands where names of columns stand."""
     head = data.replace(b"\r", b"\n").lstrip(b"\n\xef\xbb\xbf").split(b"\n")[0]
-    return CANARY.encode() in head or data.startswith((PARQUET, GZIP)) or b'"' in head
+    packed = (PARQUET, GZIP, ZSTD, b"PK", b"ARROW1", b"\xff\xff\xff\xff")
+    return CANARY.encode() in head or data.startswith(packed) or b'"' in head

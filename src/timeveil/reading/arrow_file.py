@@ -10,17 +10,18 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
 from pyarrow import ipc
 
-from timeveil.errors import InputError, raising, raising_each
-from timeveil.reading.files import limits, read_error, refuse_columns
-from timeveil.reading.parquet_file import REPEATS, too_large_in_memory, written_length
+from timeveil.errors import raising, raising_each
+from timeveil.reading.files import limits, refuse_columns
+from timeveil.reading.parquet_file import REPEATS, too_large_in_memory, unreadable, written_length
 
-_FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, IndexError, EOFError)
+_FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, IndexError, EOFError, MemoryError)
 _MAGIC = b"ARROW1"
 # Of LZ4, of every version of zstd, and of the frames that zstd skips.
 _FRAME = re.compile(rb"\x04\x22\x4d\x18|[\x1e\x22-\x28]\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
@@ -35,12 +36,13 @@ class ArrowFile:
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
         self._path = path
+        self._refusal = partial(unreadable, path.name, "an Arrow file")
         with raising(self._refusal, on=_FAILURES), pa.OSFile(str(path)) as file:
             self._is_indexed = file.read(len(_MAGIC)) == _MAGIC
             file.seek(0)
             self._schema = (ipc.open_file if self._is_indexed else ipc.open_stream)(file).schema
-        refuse_columns(path.name, len(self._schema.names))
-        self.names: tuple[str, ...] = tuple(self._schema.names)
+            self.names: tuple[str, ...] = tuple(self._schema.names)
+        refuse_columns(path.name, len(self.names))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of some columns, in order, after a table without rows."""
@@ -66,15 +68,6 @@ class ArrowFile:
             starts = (match.start() for match in _FRAME.finditer(content))
             sizes = (int.from_bytes(content[max(at - 8, 0) : at], "little", signed=True) for at in starts)
             return sum(max(size, 0) for size in sizes)
-
-    def _refusal(self, cause: Exception) -> Exception:
-        if isinstance(cause, MemoryError):
-            return MemoryError()
-        if isinstance(cause, OSError) and cause.errno is not None:
-            return read_error(self._path.name, cause)
-        message = f"`{self.name}` is not an Arrow file, or is incomplete"
-        hint = "copy it again, or write it again with the program that made it"
-        return InputError(message, hint=hint, code="file-unreadable")
 
 
 def _indexed(file: ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from timeveil.domain.wording import listed
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.files import limits, read_error, refuse_columns, too_large
 
-_FAILURES = (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile)
+_FAILURES = (OSError, ValueError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 _CELL_BYTES = 100  # of a place in the sheet, in Rust and in Python
 _ROWS = 65_536
 _PLACE = re.compile(rb"""[\s]r\s*=\s*["']([A-Za-z]{0,3})([0-9]{1,7})["']""")

@@ -10,7 +10,7 @@ is summed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -44,6 +44,7 @@ class ParquetTable:
     def __init__(self, path: Path) -> None:
         self.name: str | None = path.name
         self._path = path
+        self._refusal = partial(unreadable, path.name, "a Parquet file")
         with raising(self._refusal, on=FAILURES):
             self._file = OpenFile(path)
         self.names: tuple[str, ...] = tuple(self._file.schema.names)
@@ -53,15 +54,17 @@ class ParquetTable:
         for batch in raising_each(self._file.batches(columns), self._refusal, on=FAILURES):
             yield pa.Table.from_batches([batch])
 
-    def _refusal(self, cause: Exception) -> TimeveilError:
-        if isinstance(cause, MemoryError):
-            hint = 'let DuckDB work from disk with {engine="duckdb"}'
-            return EngineError(f"not enough memory to read `{self.name}`", hint=hint)
-        if isinstance(cause, OSError) and cause.errno is not None:
-            return read_error(self._path.name, cause)
-        message = f"`{self.name}` is not a Parquet file, or is incomplete"
-        hint = "copy it again, or write it again with the program that made it"
-        return InputError(message, hint=hint, code="file-unreadable")
+
+def unreadable(name: str, kind: str, cause: Exception) -> TimeveilError:
+    """The error for a file of some kind that pyarrow did not read."""
+    if isinstance(cause, MemoryError):
+        hint = 'let DuckDB work from disk with {engine="duckdb"}'
+        return EngineError(f"not enough memory to read `{name}`", hint=hint)
+    if isinstance(cause, OSError) and cause.errno is not None:
+        return read_error(name, cause)
+    message = f"`{name}` is not {kind}, or is incomplete"
+    hint = "copy it again, or write it again with the program that made it"
+    return InputError(message, hint=hint, code="file-unreadable")
 
 
 class OpenFile:

@@ -151,14 +151,16 @@ def open_source(table: Any, form: Form = _ANY_FORM) -> Source:
 
 def _open_path(path: Path, form: Form) -> Source:
     """A file, the files of a folder, or those whose names fit a pattern."""
+    files = None
     with raising(lambda cause: read_error(path.name, cause), on=(OSError, ValueError)):
         if path.is_dir():
-            every = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+            every = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_", "~")))
             files = [entry for entry in every if entry.name.lower().endswith(SUFFIXES)]
         elif glob.has_magic(str(path)) and not path.exists():
-            files = sorted(entry for entry in map(Path, glob.glob(str(path))) if entry.is_file())  # noqa: PTH207 (of any path)
-        else:
-            return _open_file(path, form)
+            matches = map(Path, glob.glob(str(path)))  # noqa: PTH207 (of any path)
+            files = sorted(match for match in matches if match.is_file())
+    if files is None:
+        return _open_file(path, form)
     if not files:
         message = f"`{path.name or path}` is a folder without tables"
         if not path.is_dir():
