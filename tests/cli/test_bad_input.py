@@ -59,7 +59,7 @@ def junk_parquet() -> None:
 
 
 def invalid_text() -> None:
-    Path("in.csv").write_bytes(f"who,when,where,what\n{MARK},{TIMES[0]},{MARK},{MARK}".encode() + b"\xff\n")
+    Path("in.csv").write_bytes(f"who,when,where,what\n{MARK},{TIMES[0]},{MARK},{MARK}é".encode() + b"\xff\n")
 
 
 def empty_file() -> None:
@@ -91,11 +91,17 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "truncated Parquet": (truncated, f"{PARQUET} --k 2", 2, "not a Parquet file, or is incomplete", "again"),
     "junk as CSV": (junk, f"{RUN} --k 2", 2, "`in.csv` contains zero bytes", "UTF-8"),
     "junk as Parquet": (junk_parquet, f"{PARQUET} --k 2", 2, "not a Parquet file", "again"),
-    "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not UTF-8 text", "UTF-8"),
+    "invalid UTF-8": (invalid_text, f"{RUN} --k 2", 2, "`in.csv` is not text in UTF-8", "--encoding cp1252"),
     "empty file": (empty_file, f"{RUN} --k 2", 2, "`in.csv` is empty", "first line"),
     "empty table": (no_rows, f"{RUN} --k 2", 2, "`in.csv` has no rows", "right file"),
-    "pipes": (piped, f"{RUN} --k 2", 2, "`in.csv` uses `|` as its delimiter", "commas, semicolons or tabs"),
-    "a folder": (lambda: None, f"{RUN.replace('in.csv', '.')} --k 2", 2, "`.` is a folder", "file"),
+    "stated wrongly": (piped, f"{RUN} --k 2 --delimiter comma", 2, "1 column", "is the header missing"),
+    "a folder": (
+        lambda: None,
+        f"{RUN.replace('in.csv', 'none')} --k 2",
+        2,
+        "there is no file `none`",
+        "path",
+    ),
     "ragged": (ragged, f"{RUN} --k 2", 2, "data row 1 has 5 cells", "every row"),
     "missing column": (lambda: without("where"), f"{RUN} --k 2", 2, "no column `where`", "did you mean"),
     "unknown column": (lambda: csv(more=[MARK] * 8), f"{RUN} --k 2", 2, "`more` has no role", "--drop"),
