@@ -59,7 +59,7 @@ def junk_parquet() -> None:
 
 
 def invalid_text() -> None:
-    Path("in.csv").write_bytes(f"who,when,where,what\n{MARK},{TIMES[0]},{MARK},{MARK}é".encode() + b"\xff\n")
+    Path("in.csv").write_bytes(f"who,when,where,what\n{MARK},{TIMES[0]},é,{MARK}".encode() + b"\xff\n")
 
 
 def empty_file() -> None:
