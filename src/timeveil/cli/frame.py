@@ -72,8 +72,8 @@ def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
     error = _ours(cause) or _usage_error(cause, list(getattr(command, "commands", ())), arguments)
     options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
     hint = spell(error.template, "job" if arguments[:1] == ["run"] else "command", options)
-    shown = type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
-    Output(as_json="--json" in arguments).error(shown)
+    spelled = type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
+    Output(as_json="--json" in arguments).error(spelled)
     return error.exit_code
 
 
@@ -144,8 +144,8 @@ def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) 
     elif kind == "BadParameter":
         message = f"{_typed(parameter)} {_wrong(cause.message)}"
     elif kind == "NoSuchOption":
-        known = context.command.params if context is not None else ()
-        near = _near(option, [spelling for parameter in known for spelling in parameter.opts])
+        parameters = context.command.params if context is not None else ()
+        near = _near(option, [spelling for parameter in parameters for spelling in parameter.opts])
         message = f"there is no option `{option}`"
         hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else hint
     elif unknown:

@@ -72,7 +72,7 @@ class LedgerCommand(ReleaseCommand):
 
 def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Make a function a command: it is called with an `Output`, and with these arguments by name."""
-    taken = [*arguments, *map(argument, _SPEECH)]
+    accepted = [*arguments, *map(argument, _SPEECH)]
 
     def made(function: Callable[..., int | None]) -> Callable[..., int | None]:
         @wraps(function)
@@ -82,8 +82,8 @@ def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int | None]]
             except TimeveilError as error:
                 raise lists_hint(error, given) from None
 
-        run.__signature__ = Signature(taken)  # type: ignore[attr-defined]  # for typer
-        run.__annotations__ = {a.name: a.annotation for a in taken}
+        run.__signature__ = Signature(accepted)  # type: ignore[attr-defined]  # for typer
+        run.__annotations__ = {a.name: a.annotation for a in accepted}
         return run
 
     return made

@@ -55,8 +55,8 @@ def profile(output: Output, **given: Any) -> int:
         refuse_empty(relation)
         progress("counting people", 0.5)
         risk = tv.profile(relation, parameters.k, parameters.granularities, definitions)
-    known = [*roles.quasi_columns, given["time"]]
-    lines = _risk_lines(risk, relation.source or given["source"], known, output.width)
+    identifying = [*roles.quasi_columns, given["time"]]
+    lines = _risk_lines(risk, relation.source or given["source"], identifying, output.width)
     output.result("\n".join(lines), risk.as_dict())
     return 0 if risk.already_anonymous else VIOLATED
 

@@ -189,8 +189,8 @@ def _adversary(release: tv.Release, typed: Mapping[str, Any]) -> Any:
     """The adversary that the options describe; a flag that was given is not at its default."""
     kind = adversary_of(str(release.manifest["model"]))
     lines = [line for line in kind.table().values() if is_given(line, typed[line.name])]
-    known = {line.name: not line.default if line.kind == "flag" else typed[line.name] for line in lines}
-    return kind.typed(known, release.manifest)
+    knowledge = {line.name: not line.default if line.kind == "flag" else typed[line.name] for line in lines}
+    return kind.typed(knowledge, release.manifest)
 
 
 def _plain_breach(release: tv.Release, ledger: tv.Ledger, breach: tv.StreamBreach) -> tv.StreamBreach:
@@ -348,7 +348,7 @@ class Report(Particulars, ReleaseCommand):
         refuse_file(out, "the report", private=private)
         from_job = {} if self.job is None else vars(particulars(Path(self.job)))
         stated = {
-            n: from_job.get(n) if (own := getattr(self, n)) is None else own for n in Particulars.table()
+            n: from_job.get(n) if (typed := getattr(self, n)) is None else typed for n in Particulars.table()
         }
         ledger = None if self.ledger is None else output.ledger(self.ledger)
         with output.progress() as progress:

@@ -186,9 +186,8 @@ def compare(
     # Of every pair, so that any other original is refused.
     agree = [_agree(names[0], private[0], *pair) for pair in zip(names[1:], private[1:], strict=False)]
     same_data: Literal["agrees", "assumed"] = "agrees" if agree and all(agree) else "assumed"
-    return Comparison(
-        names, models, verdicts, lines, same_data, tuple(sentences("compare/notes.j2", **context))
-    )
+    notes = tuple(sentences("compare/notes.j2", **context))
+    return Comparison(names, models, verdicts, lines, same_data, notes)
 
 
 def _named(releases: Mapping[str, Release] | Sequence[Release]) -> tuple[tuple[str, ...], list[Release]]:

@@ -33,8 +33,8 @@ class FileForm(Parameters):
     def table(cls) -> dict[str, Parameter]:
         """The lines of the table by name; what a command adds comes first."""
         lines = super().table()
-        others = (name for name in lines if name not in READING)
-        return {name: lines[name] for name in (*others, *(name for name in READING if name in lines))}
+        specific = (name for name in lines if name not in READING)
+        return {name: lines[name] for name in (*specific, *(name for name in READING if name in lines))}
 
     def reading(self, *more: str) -> dict[str, Any]:
         """The arguments of `read`."""

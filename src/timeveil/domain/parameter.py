@@ -124,8 +124,8 @@ class Parameter:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         names = "a list of at least one name"
-        others = {"flag": "true or false", "names": names, "list": names, "mapping": "a table of columns"}
-        return others.get(self.kind, "text")
+        nouns = {"flag": "true or false", "names": names, "list": names, "mapping": "a table of columns"}
+        return nouns.get(self.kind, "text")
 
     def check(self, value: Any) -> Any:
         """The value as plain Python, or a `ParameterError` that says what it must be."""
@@ -141,8 +141,8 @@ class Parameter:
     def refused(self, value: Any, near: Sequence[str] = ()) -> ParameterError:
         """What is said of a value that it does not take."""
         in_kind = self.kind in ("whole", "number") and _plain(self.kind, value) is not None
-        shown = value if in_kind else type(value).__name__
-        got = f", got one beyond {LARGEST:,}" if in_kind and abs(value) > LARGEST else f", got {shown}"
+        quoted = value if in_kind else type(value).__name__
+        got = f", got one beyond {LARGEST:,}" if in_kind and abs(value) > LARGEST else f", got {quoted}"
         if self.private or (isinstance(value, str) and self.kind == "choice"):
             got = ""  # a secret, or text that may be anything
         if near:
@@ -261,8 +261,8 @@ class Checked:
 
     def idle(self) -> dict[str, str]:
         """Parameters that apply with another only, and by name that other one, which is not set."""
-        others = {name: line.applies_with for name, line in type(self).table().items() if line.applies_with}
-        return {name: other for name, other in others.items() if not getattr(self, other)}
+        needs = {name: line.applies_with for name, line in type(self).table().items() if line.applies_with}
+        return {name: other for name, other in needs.items() if not getattr(self, other)}
 
     @classmethod
     def differing(cls, values: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
@@ -337,9 +337,9 @@ class Parameters(Checked):
         """Values as a manifest states them: always those of `stated`, then what is not at its default."""
         values, idle = self.as_arguments(), self.idle()
         always = {name: values[name] for name in self.stated if name not in idle}
-        others = {n: v for n, v in type(self).table().items() if n not in (*self.stated, *self.unstated)}
+        optional = {n: v for n, v in type(self).table().items() if n not in (*self.stated, *self.unstated)}
         return always | {
-            n: values[n] for n, line in others.items() if not line.private and values[n] != line.default
+            n: values[n] for n, line in optional.items() if not line.private and values[n] != line.default
         }
 
     @classmethod

@@ -55,10 +55,10 @@ def column_of(part: pa.Table | Deferred | Stored, name: str, rooms: int = 1) -> 
 
 def within_room(part: Any, pieces: Iterable[Piece], rooms: int = 1) -> Iterator[Piece]:
     """The arrays that are kept of a table, piece by piece, as long as there is room for all of them."""
-    held = 0
+    size = 0
     for piece in pieces:
-        held += sum(array.nbytes for array in piece)
-        refuse_beyond_room(part, held // rooms)
+        size += sum(array.nbytes for array in piece)
+        refuse_beyond_room(part, size // rooms)
         yield piece
 
 

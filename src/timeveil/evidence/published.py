@@ -132,19 +132,19 @@ def classes_of(
     types = [plain_type(schema.field(key).type) for key in keys]
     names = [str(position) for position in range(len(keys))]
     shape = pa.schema([*zip(names, types, strict=True), ("rows", pa.int64())])
-    partial, waiting, held = [shape.empty_table()], 0, 0
+    partial, waiting, size = [shape.empty_table()], 0, 0
     room = room_for(release.parts["data"])
     for batch in release.batches():
         mask = among(batch)
         counted = batch if mask is None else batch.filter(mask)
         columns = [counted.column(key).cast(kind) for key, kind in zip(keys, types, strict=True)]
         partial.append(_total(_runs(columns, counted.num_rows, shape), names))
-        waiting, held = waiting + partial[-1].num_rows, held + partial[-1].nbytes
+        waiting, size = waiting + partial[-1].num_rows, size + partial[-1].nbytes
         # Merge rarely enough that each row is summed a constant number of times.
-        if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or held > room:
+        if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or size > room:
             partial, waiting = [_total(pa.concat_tables(partial), names)], 0
-            held = partial[0].nbytes
-            refuse_beyond_room(release.parts["data"], held)
+            size = partial[0].nbytes
+            refuse_beyond_room(release.parts["data"], size)
     return _total(pa.concat_tables(partial), names)
 
 

@@ -158,10 +158,10 @@ def _read(path: Path) -> Ledger:
     file = OpenFile(path)
     schema, rows = file.schema, file.rows
     description: Mapping[str, Any] = json.loads((schema.metadata or {})[KEY])
-    own = pa.schema([schema.field(name) for name in description["entries"]])
-    names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in own.names]
+    entry_schema = pa.schema([schema.field(name) for name in description["entries"]])
+    names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in entry_schema.names]
     bare = pa.schema([schema.field(name).with_name(name.removeprefix(ORIGINAL)) for name in names])
-    entries: Any = LedgerColumns(path, own, rows)
+    entries: Any = LedgerColumns(path, entry_schema, rows)
     data: Any = LedgerColumns(path, bare, rows, ORIGINAL)
     entries.file = data.file = file
     if rows <= IN_MEMORY_ROWS and file.unpacked <= IN_MEMORY_BYTES:

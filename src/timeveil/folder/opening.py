@@ -296,8 +296,8 @@ def _exceptions(releases: Sequence[Release]) -> dict[str, Any]:
     stated = [release.manifest["parameters"] for release in releases]
     accepted = {name for parameters in stated for name in parameters.get("accept_risk", ())}
     folds = any("fold_spellings" in parameters for parameters in stated)
-    found = {"accept_risk": sorted(accepted), "fold_spellings": folds}
-    return {name: value for name, value in found.items() if value}
+    exceptions = {"accept_risk": sorted(accepted), "fold_spellings": folds}
+    return {name: value for name, value in exceptions.items() if value}
 
 
 def _shared(release: Release) -> dict[str, Any]:

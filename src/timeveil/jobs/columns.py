@@ -71,13 +71,13 @@ def plain_roles(columns: Mapping[str, Any]) -> Roles:
 
 def _refuse_mixed(table: type[Parameters], columns: Mapping[str, Any]) -> None:
     """A table holds transactions or series, and one of series is wide or long."""
-    for name, others, reason, hint in (
+    for name, exclusive, reason, hint in (
         ("item", ("series", "time", "value"), "a table holds transactions or series", _ITEMS_OR_SERIES),
         ("series", ("time", "value"), "a table is wide or long, not both", _WIDE_OR_LONG),
     ):
-        both = [other for other in others if name in columns and other in columns]
-        if both:
-            raise ParameterError(f"both `{name}` and `{both[0]}` are set; {reason}", hint=hint)
+        conflicting = [other for other in exclusive if name in columns and other in columns]
+        if conflicting:
+            raise ParameterError(f"both `{name}` and `{conflicting[0]}` are set; {reason}", hint=hint)
     if "item" in columns or "series" in columns:
         return
     if "time" not in columns and "value" not in columns:

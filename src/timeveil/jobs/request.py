@@ -154,8 +154,8 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
             column: how if str(how).startswith(RULES) else _near(path, str(how))
             for column, how in values["hierarchies"].items()
         }
-    shown = tuple(setting for setting in settings if name_of(setting) not in table.secret)
-    return _run(table, _near(path, source), values, job=str(path), settings=shown)
+    public = tuple(setting for setting in settings if name_of(setting) not in table.secret)
+    return _run(table, _near(path, source), values, job=str(path), settings=public)
 
 
 def _checked(path: Path, declared: Parameter, value: Any) -> Any:
@@ -228,8 +228,8 @@ def _run(
             "`out` has a date, and a stream in service always writes to the same folder",
             hint="name a folder without a date",
         )
-    now = datetime.now().astimezone()
-    files |= {name: dated(files[name], now) for name in ("out", "ledger") if files.get(name)}
+    moment = datetime.now().astimezone()
+    files |= {name: dated(files[name], moment) for name in ("out", "ledger") if files.get(name)}
     roles, instants = roles_from(table, source, columns, arguments)
     for name, declared in table.table().items():
         if declared.kind == "names" and arguments.get(name):

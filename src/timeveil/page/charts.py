@@ -63,8 +63,8 @@ def bar_chart(
     bars = []
     for name, length in lengths.items():
         parts = tuple(length) if isinstance(length, Sequence) else (length,)
-        shown = tuple(kinds.values()) or (colours.get(name, RELEASE),)
-        bars.append(Bar(name, parts, tuple(map(label, parts)), name == strong, shown))
+        fills = tuple(kinds.values()) or (colours.get(name, RELEASE),)
+        bars.append(Bar(name, parts, tuple(map(label, parts)), name == strong, fills))
     return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))], kinds)
 
 

@@ -107,9 +107,9 @@ class Table:
             for side, cell in zip(sides, self.head, strict=True)
         )
         rows = []
-        for first, *others in self.rows:
+        for first, *values in self.rows:
             cells = "".join(
-                f"<td{side}>{html_of(cell)}</td>" for side, cell in zip(sides[1:], others, strict=True)
+                f"<td{side}>{html_of(cell)}</td>" for side, cell in zip(sides[1:], values, strict=True)
             )
             rows.append(f'<tr><th scope="row"{sides[0]}>{html_of(first)}</th>{cells}</tr>')
         body = "\n".join(rows)

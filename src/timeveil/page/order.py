@@ -83,14 +83,14 @@ def _positions(
     x = {node: 100.0 * rank for row in rows for rank, node in enumerate(row)}
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 else rows[::-1]:
-            wanted = {node: fmean(x[other] for other in neighbours[node] or [node]) for node in row}
-            row.sort(key=wanted.__getitem__)
+            centres = {node: fmean(x[other] for other in neighbours[node] or [node]) for node in row}
+            row.sort(key=centres.__getitem__)
             edge = -inf
             for node in row:
-                x[node] = max(wanted[node], edge + sizes[node] / 2)
+                x[node] = max(centres[node], edge + sizes[node] / 2)
                 edge = x[node] + sizes[node] / 2 + _GAP
             # Pushing to the right moved the row; on average it stays where it was wanted.
-            moved = fmean(x[node] - wanted[node] for node in row)
+            moved = fmean(x[node] - centres[node] for node in row)
             for node in row:
                 x[node] -= moved
     return x

@@ -172,9 +172,9 @@ class Explanation:
         return "\n".join(lines) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        again = {} if self.run is None else {"reproduce": self.run.as_dict()}
+        reproduction = {} if self.run is None else {"reproduce": self.run.as_dict()}
         words = {"title": self.title, "sentences": list(self.sentences), "limits": list(self.limits)}
-        return {**words, **self.facts, **again}
+        return {**words, **self.facts, **reproduction}
 
 
 @dataclass(frozen=True, slots=True)

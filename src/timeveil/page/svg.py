@@ -147,8 +147,8 @@ class Panel:
     def y(self, value: float) -> float:
         return self.top + self.height * (1 - (value - self.low) / (self.high - self.low))
 
-    def points(self, places: Sequence[int], values: Any) -> list[tuple[float, float]]:
-        return [(self.x(place), self.y(float(values[place]))) for place in places]
+    def points(self, indices: Sequence[int], values: Any) -> list[tuple[float, float]]:
+        return [(self.x(index), self.y(float(values[index]))) for index in indices]
 
 
 def heading(title: str, subtitle: str, left: float = LEFT) -> list[str]:

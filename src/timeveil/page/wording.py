@@ -43,8 +43,8 @@ def name(text: object) -> str:
     >>> name("zip"), name("a`b")
     ('`zip`', "`a'b`")
     """
-    shown = visible(text).replace("`", "'")
-    return f"`{shortened(shown, LONGEST_NAME)}`"
+    safe = visible(text).replace("`", "'")
+    return f"`{shortened(safe, LONGEST_NAME)}`"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -92,8 +92,8 @@ def read_baskets(table: Any, roles: Roles, **options: Any) -> Relation:
     """Read a table of transactions; a relation is returned as it is. `options` are some of `read`."""
     used = table.roles if isinstance(table, Relation) else roles
     require_roles(used)
-    others = ("time", "value", "series", "quasi", "sensitive", "keep")
-    if extra := [role for role in others if getattr(used, role)]:
+    unfit = ("time", "value", "series", "quasi", "sensitive", "keep")
+    if extra := [role for role in unfit if getattr(used, role)]:
         message = f"only the items of transactions are counted; the role {listed(extra)} does not fit"
         hint = 'name {respondent} and {item} only, and leave the other columns out with {drop="rest"}'
         raise RolesError(message, hint=hint)
@@ -144,8 +144,8 @@ def _check_series_roles(roles: Roles) -> None:
         subject = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series"
         hint = "leave them out with {drop}, or make one release for each of their values"
         raise RolesError(f"{subject}: the promise covers the series only", hint=hint)
-    others = ("time", "value", "item") if roles.series else ("item",)
-    if extra := [role for role in others if getattr(roles, role) is not None]:
+    unfit = ("time", "value", "item") if roles.series else ("item",)
+    if extra := [role for role in unfit if getattr(roles, role) is not None]:
         means = "series are described by their columns, or by respondent, time and value"
         hint = "use {series} for one row per series, or {respondent}, {time} and {value} for one per value"
         raise RolesError(f"{means}; {listed(extra)} does not fit", hint=hint)

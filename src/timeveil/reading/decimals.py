@@ -27,8 +27,8 @@ class DecimalCommas:
         self._stated = stated
         self._mark = "comma" if surely else "decimals"
         self._numbers = (*roles.series, *([] if roles.value is None else [roles.value]))
-        others = [name for name in (*roles.quasi, *roles.sensitive, *roles.keep) if isinstance(name, str)]
-        self._seen: dict[str, set[str]] = {name: set() for name in (*self._numbers, *others)}
+        categories = [name for name in (*roles.quasi, *roles.sensitive, *roles.keep) if isinstance(name, str)]
+        self._seen: dict[str, set[str]] = {name: set() for name in (*self._numbers, *categories)}
 
     def push(self, name: str, column: pa.ChunkedArray) -> None:
         """Note what the cells of a column show."""

@@ -126,9 +126,9 @@ def _places(sheet: bytes) -> int:
     27
     """
     rows, letters = 0, set[bytes]()
-    for place in _PLACE.finditer(sheet):
-        letters.add(place[1])
-        rows = max(rows, int(place[2]))
+    for match in _PLACE.finditer(sheet):
+        letters.add(match[1])
+        rows = max(rows, int(match[2]))
     # Cells and rows that do not say where they are come one after the other.
     widths = [part.count(b"<c") + part.count(b":c") for part in _ROW.split(sheet)[1:]]
     return max(rows, len(widths)) * max(*map(_column, letters), *widths, 0, 0)

@@ -51,9 +51,9 @@ class JsonLines:
         kinds = {name: pa.list_(pa.string()) if name in self._lists else pa.string() for name in columns}
         schema = pa.schema(list(kinds.items()))
         yield schema.empty_table()
-        known, rows, size = set(self.names), list[dict[str, Any]](), 0
+        names, rows, size = set(self.names), list[dict[str, Any]](), 0
         for number, row in self._rows():
-            if not row.keys() <= known:
+            if not row.keys() <= names:
                 detail = f": data row {number:,} has a key that the first {_HEAD_ROWS:,} rows do not have"
                 raise self._file.fault("malformed", detail)
             rows.append({name: self._cell(name, row.get(name), number) for name in columns})

@@ -70,15 +70,15 @@ class _Reader:
 
     def struct(self, wanted: Mapping[int, Callable[[_Reader], Any]]) -> dict[int, Any]:
         """The wanted fields of a struct by number, each read by its function; of a field twice, the last."""
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self.number()
             if number in wanted:
-                found[number] = wanted[number](self)
+                fields[number] = wanted[number](self)
             else:
                 self._skip(head & 15)
-        return found
+        return fields
 
     def row_groups(self) -> list[list[tuple[Any, ...]]]:
         return [self.struct({1: _Reader.columns})[1] for _ in range(self._items())]
@@ -88,8 +88,8 @@ class _Reader:
 
     def description(self) -> tuple[Any, ...]:
         """Name, number of values, packed size, and where the first page and the dictionary begin."""
-        found = self.struct({3: _Reader.first_name, **dict.fromkeys((5, 7, 9, 11), _Reader.number)})
-        return found[3], max(found[5], 0), found[7], found[9], found.get(11, 0)
+        fields = self.struct({3: _Reader.first_name, **dict.fromkeys((5, 7, 9, 11), _Reader.number)})
+        return fields[3], max(fields[5], 0), fields[7], fields[9], fields.get(11, 0)
 
     def first_name(self) -> str:
         names = [self._binary() for _ in range(self._items())]

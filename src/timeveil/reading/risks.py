@@ -120,10 +120,10 @@ def with_risks(
     if look is None:
         table = relation.table
         person = None if roles.respondent is None else encode(table[roles.respondent]).codes
-        found = {name: occurrences(table[name], person) for name in columns}
+        counts = {name: occurrences(table[name], person) for name in columns}
     else:
-        found = {name: look(name) for name in columns}
-    risks = {name: risk for name, seen in found.items() if (risk := _risk(seen))}
+        counts = {name: look(name) for name in columns}
+    risks = {name: risk for name, seen in counts.items() if (risk := _risk(seen))}
     refused = {
         n: risk for n, risk in risks.items() if n not in accepted and (n in roles.keep or "time" in risk)
     }

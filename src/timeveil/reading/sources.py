@@ -112,8 +112,8 @@ class ManyFiles:
             if file.decimal_commas != self.decimal_commas:
                 self.decimal_commas = None
             if sorted(file.names) != sorted(self.names):
-                others = listed(sorted({*file.names} ^ {*self.names}) or file.names)
-                raise self._differs(path, f"has other columns than `{paths[0].name}`: {others}")
+                columns = listed(sorted({*file.names} ^ {*self.names}) or file.names)
+                raise self._differs(path, f"has other columns than `{paths[0].name}`: {columns}")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         schema: pa.Schema | None = None
@@ -123,8 +123,8 @@ class ManyFiles:
                 schema = schema or rows.schema
                 if not rows.schema.equals(schema):
                     pairs = zip(schema, rows.schema, strict=True)
-                    others = listed([ours.name for ours, theirs in pairs if ours != theirs])
-                    raise self._differs(path, f"has other types than `{self._paths[0].name}` in {others}")
+                    differing = listed([field.name for field, other in pairs if field != other])
+                    raise self._differs(path, f"has other types than `{self._paths[0].name}` in {differing}")
                 yield rows
             self.decided |= file.decided
 

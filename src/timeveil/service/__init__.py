@@ -70,8 +70,8 @@ def serve(
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
     paths, seed = (Path(run.source), Path(run.out), Path(run.service["state"])), run.values.get("seed")
     limits: Any = {"max_gap": options.max_gap, "settle": options.settle}
-    shown: Progress = silent if options.follow else progress
-    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note, progress=shown) as service:
+    display: Progress = silent if options.follow else progress
+    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note, progress=display) as service:
         if options.follow:
             with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)

@@ -92,8 +92,8 @@ class Facts(ReleaseFacts):
         """Granularities of the default calendar that are finer than the times."""
         if self.ledger is None or self.parameters["granularities"] is not None:
             return []
-        known = {*self.manifest["candidates"], *self.skipped}
-        return [g.name for g in resolve(None, self.ledger.original.clock) if g.name not in known]
+        candidates = {*self.manifest["candidates"], *self.skipped}
+        return [g.name for g in resolve(None, self.ledger.original.clock) if g.name not in candidates]
 
     @property
     def search(self) -> dict[str, int]:
@@ -158,8 +158,8 @@ class Facts(ReleaseFacts):
     @property
     def is_least(self) -> bool:
         """Whether the chosen combination is one of the finest."""
-        alike = self._alike(self.granularity)
-        return any(n["granularity"] in alike and n["levels"] == self.levels for n in self.combinations)
+        synonyms = self._alike(self.granularity)
+        return any(n["granularity"] in synonyms and n["levels"] == self.levels for n in self.combinations)
 
     @property
     def generalisable(self) -> list[str]:
@@ -170,11 +170,11 @@ class Facts(ReleaseFacts):
     @property
     def another_combination(self) -> str:
         """The options that select a combination other than the chosen one."""
-        alike = self._alike(self.granularity)
+        synonyms = self._alike(self.granularity)
         node = next(
             node
             for node in self.combinations
-            if node["granularity"] not in alike or node["levels"] != self.levels
+            if node["granularity"] not in synonyms or node["levels"] != self.levels
         )
         options = ["--choose", node["granularity"]]
         for column in self.generalisable:
@@ -211,7 +211,7 @@ class Facts(ReleaseFacts):
     @property
     def _frontier(self) -> set[str]:
         """Granularities that nothing finer beats, with those that group the data alike."""
-        return {alike for name in self.manifest["frontier"] for alike in self._alike(name)}
+        return {synonym for name in self.manifest["frontier"] for synonym in self._alike(name)}
 
     def _alike(self, name: str) -> tuple[str, ...]:
         return (name, *self.allowed.get(name, {"aliases": ()})["aliases"])

@@ -140,8 +140,8 @@ def error_picture(loss: PatternLoss, alternatives: Table) -> Picture:
     """The errors of counts, in this release and in other ways to publish the same."""
     errors = (loss.mean_error, *(way.mean_error for way in loss.alternatives))
     names = [str(row[0]) for row in alternatives.rows]
-    others = dict.fromkeys(names[1:], OTHER)
+    colours = dict.fromkeys(names[1:], OTHER)
     subtitle = "Mean relative error of counts; a pattern that is lost counts as an error of 100 %."
     title = "How far off counts are, compared with other ways"
     lengths = dict(zip(names, errors, strict=True))
-    return bar_chart(title, subtitle, lengths, colours=others, label=share)
+    return bar_chart(title, subtitle, lengths, colours=colours, label=share)
