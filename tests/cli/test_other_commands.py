@@ -84,7 +84,7 @@ def test_hierarchy_of_numbers_can_be_edited_and_used(cli: Cli, here: Path) -> No
     [
         ("--column zip --out zip.csv", "either --intervals or --prefixes"),
         ("--column zip --prefixes 1 --intervals 5 --out zip.csv", "either --intervals or --prefixes"),
-        ("--column zap --prefixes 1 --out zip.csv", "no column `zap`"),
+        ("--column zap --prefixes 1 --out zip.csv", "none is called `zap`"),
         ("--column who --intervals 5 --out who.csv", "not all numbers"),
         ("--column zip --intervals 5,7 --out zip.csv", "multiple"),
         ("--column zip --intervals five --out zip.csv", "needs numbers"),
