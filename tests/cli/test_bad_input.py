@@ -171,7 +171,13 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     ),
     "infeasible by the day": (csv, f"{RUN} --k 2 --granularity day", 3, "8 of 8 rows", "k"),
     "folder exists": (taken, f"{RUN} --k 2", 2, "`out` exists already", "another name"),
-    "no folder to write into": (csv, f"{RUN} --k 2 --out no/out", 2, "no folder `no`", "make that folder"),
+    "no folder to write into": (
+        csv,
+        f"{RUN} --k 2".replace("--out out", "--out no/out"),
+        2,
+        "no folder `no`",
+        "make that folder",
+    ),
     "ledger in the release": (csv, f"{RUN} --k 2 --ledger out/ledger", 2, "which is published", "outside"),
     "ledger exists": (csv, f"{RUN} --k 2 --ledger in.csv", 2, "`in.csv` exists already", "another name"),
     "no such format": (csv, f"{RUN} --k 2 --format xlsx", 2, "`format` must be one of", "--format"),
@@ -264,10 +270,10 @@ def as_nobody(line: str) -> subprocess.CompletedProcess[str]:
     """Root may read and write anything, so do it once to import all, then become somebody else."""
     program = (
         "import os, tempfile\nfrom timeveil.cli.frame import main, run\n"
-        f"line = {line.split()!r}\n"
+        f"line, out = {line.split()!r}, {line.split().index('out')}\n"
         "with tempfile.TemporaryDirectory() as name:\n"
         "    os.chmod('in.csv', 0o644)\n"
-        "    assert run([*line, '--quiet', '--out', name + '/out']) == 0\n"
+        "    assert run([*line[:out], name + '/out', *line[out + 1 :], '--quiet']) == 0\n"
         "os.chmod('in.csv', int(os.environ['MODE'], 8))\n"
         "if os.geteuid() == 0:\n    os.seteuid(65534)\n"
         "main(line)\n"

@@ -155,8 +155,59 @@ def test_rows_of_nobody_are_refused_with_what_can_be_done(cli: Cli) -> None:
     said = cli(f"{BASKETS.replace('baskets.csv', 'nobody.csv')} --k 2 --min-support 2")
     assert said.code == 2
     assert "column `basket` has 1 null, the first in data row 2" in said.err
-    assert "remove those rows before reading" in said.err
-    assert "--nulls" not in said.err
+    assert said.err.endswith("hint: fill them in, or leave those rows out with --nulls drop\n")
+
+
+def write_till(empty: int = 2) -> None:
+    """`baskets.csv` with its first 5 rows again, and some rows without a basket or an item."""
+    header, *rows = Path("baskets.csv").read_text().splitlines()
+    lacking = [',"tea"', "1,"][:empty] if empty <= 2 else [',"tea"'] * empty
+    Path("till.csv").write_text("\n".join([header, *rows, *rows[:5], *lacking]) + "\n")
+
+
+TILL = BASKETS.replace("baskets.csv", "till.csv")
+
+
+def test_rows_left_out_and_items_counted_once(cli: Cli) -> None:
+    write_till()
+    said = cli(f"{TILL} {PROMISE} --nulls drop --repeats once --ledger ledger")
+    assert said.code == 0, said.err
+    assert "Left out 2 rows without a person or an item." in said.out
+    assert "Counted every item once per person; 5 repeats were left out." in said.out
+    release, ledger = open_release("out"), open_ledger("ledger")
+    assert (ledger.facts["incomplete"], ledger.facts["repeated"]) == (2, 5)
+    stated = release.manifest["parameters"]
+    assert (stated["nulls"], stated["repeats"]) == ("drop", "once")
+    for command in ("verify", "measure", "attack", "report"):
+        assert cli(f"{command} out --ledger ledger").code == 0, command
+    Path("out").rename("till")
+    assert cli(f"{BASKETS} {PROMISE} --quiet --ledger other").code == 0
+    assert open_release("out").table.equals(release.table)
+    assert not {"nulls", "repeats"} & set(open_release("out").manifest["parameters"])
+    assert not {"incomplete", "repeated"} & set(open_ledger("other").facts)
+
+
+def test_a_job_with_both_policies(cli: Cli) -> None:
+    write_till()
+    lines = ['command = "sanitize-patterns"', 'in = "till.csv"', 'out = "out"', 'respondent = "basket"']
+    lines += ['item = "item"', "k = 5", "min-support = 0.05", 'nulls = "drop"', 'repeats = "once"']
+    Path("job.toml").write_text("\n".join(lines) + "\n")
+    said = cli("run job.toml")
+    assert said.code == 0, said.err
+    assert open_release("out").manifest["parameters"]["repeats"] == "once"
+    said = cli("run job.toml --set nulls=withhold --set out=other")
+    assert said.code == 2
+    assert "`nulls` must be one of error, drop" in said.err
+
+
+def test_more_than_a_quarter_of_the_rows_is_not_left_out_silently(cli: Cli) -> None:
+    write_till(empty=2000)
+    said = cli(f"{TILL} {PROMISE} --nulls drop --repeats once")
+    assert said.code == 3
+    assert "rows (" in said.err
+    assert "accept the loss with --allow-loss" in said.err
+    assert "out" not in names()
+    assert cli(f"{TILL} {PROMISE} --nulls drop --repeats once --allow-loss").code == 0
 
 
 WRONG = {
@@ -169,16 +220,24 @@ WRONG = {
     "no roles": (f"sanitize-patterns baskets.csv --out out {PROMISE}", 2, "neither `item` nor `series`"),
     "both": (f"{BASKETS} --series a,b {PROMISE}", 2, "transactions or series"),
     "too few": (f"{BASKETS} --k 500 --min-support 500", 3, "choose --k of at most 400"),
-    "a folder and roles": (
-        f"sanitize-patterns . --out out --item a {PROMISE}",
-        2,
-        "a release folder states its columns",
-    ),
+    "a folder and roles": (f"sanitize-patterns . --out out --item a {PROMISE}", 2, "has other columns than"),
     "no release": (f"sanitize-patterns . --out out {PROMISE}", 2, "is not a release folder"),
     "twice": (
         "sanitize-patterns twice.csv --out out --respondent who --item what --k 2 --min-support 2",
         2,
-        "repeats an item",
+        "count each item once per person with --repeats once",
+    ),
+    "nulls of series": (
+        f"{SERIES} {PROMISE} --nulls drop",
+        2,
+        "`nulls` applies to tables of transactions only",
+    ),
+    "repeats of series": (f"{SERIES} {PROMISE} --repeats once", 2, "hint: leave --repeats out"),
+    "no such policy": (f"{BASKETS} {PROMISE} --nulls withhold", 2, "`nulls` must be one of error, drop"),
+    "fill of transactions": (
+        f"{BASKETS} {PROMISE} --fill drop",
+        2,
+        "`fill` applies to tables of series only",
     ),
     "alike": (
         "sanitize-patterns alike.csv --out out --respondent who --item what --k 2 --min-support 2",

@@ -31,6 +31,15 @@ def mined(rows: Sequence[Row], least: int, longest: int | None = None) -> Suppor
     return {frozenset(): len(rows), **{some: count for some, count in counts.items() if count >= least}}
 
 
+def bought(rows: Iterable[tuple[int | None, Sequence[int] | None]]) -> list[Row]:
+    """What everybody has, of rows that name a person and items; how often is not counted."""
+    people: dict[int, set[int]] = {}
+    for person, items in rows:
+        if person is not None and items is not None:
+            people.setdefault(person, set()).update(items)
+    return [frozenset(items) for items in people.values()]
+
+
 def closed(family: Supports) -> set[Row]:
     return {
         some for some in family if not any(some < other and family[some] == family[other] for other in family)

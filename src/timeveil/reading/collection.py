@@ -14,7 +14,8 @@ unless `fill` says what to do.
 
 Long transactions, `Roles(respondent=, item=)`: a row is one item of one person, and all items of a person are
 one transaction. With lists, `Roles(item=)` and perhaps a respondent: a row is one transaction, its cell the
-list of its items. People are counted, so nobody has an item twice, and nobody has two transactions.
+list of its items. People are counted, so an item that somebody has twice is refused or counted once, and
+nobody has two transactions.
 """
 
 from __future__ import annotations
@@ -70,13 +71,15 @@ class Collection:
 class Baskets:
     """Transactions: b has the items `items[starts[b]:starts[b + 1]]`, ascending, named by `names`.
 
-    Items are numbered in the order of their names. `basket_of_row` gives the transaction of each input row.
+    Items are numbered in the order of their names. `basket_of_row` gives the transaction of each input row,
+    -1 where that was left out. `repeated` items are in a transaction already, and are not counted.
     """
 
     names: tuple[str, ...]
     starts: Ints
     items: Ints
     basket_of_row: Ints
+    repeated: int = 0
 
 
 def read_series(table: Any, roles: Roles, **options: Any) -> Relation:
@@ -116,8 +119,8 @@ def collect(relation: Relation, fill: Fill | None = None) -> Collection:
     return _without_gaps(collection, missing, fill) if missing.any() else collection
 
 
-def gather(relation: Relation) -> Baskets:
-    """The transactions of a table.
+def gather(relation: Relation, nulls: str = "error", repeats: str = "error") -> Baskets:
+    """The transactions of a table, without rows that lack a person or an item, and each item once, if so set.
 
     >>> table = pa.table({"who": [7, 8, 7], "what": ["tea", "tea", "milk"]})
     >>> baskets = gather(read_baskets(table, Roles(respondent="who", item="what")))
@@ -125,17 +128,29 @@ def gather(relation: Relation) -> Baskets:
     (('milk', 'tea'), [0, 2, 3], [0, 1, 1])
     """
     table, item = relation.table, relation.needed(relation.roles.item, "item")
+    person = relation.roles.respondent if is_list(table[item].type) else relation.respondent
+    names = [name for name in (person, item) if name is not None]
+    if nulls == "error":
+        _refuse_nulls(table, *names, hint='fill them in, or leave those rows out with {nulls="drop"}')
+        return _gathered(table, person, item, repeats)
+    complete = np.all([pc.is_valid(table[name]).to_numpy() for name in names], axis=0)
+    baskets = _gathered(table.filter(pa.array(complete)), person, item, repeats)
+    basket_of_row = np.full(len(complete), -1, np.int64)
+    basket_of_row[complete] = baskets.basket_of_row
+    return replace(baskets, basket_of_row=basket_of_row)
+
+
+def _gathered(table: pa.Table, person: str | None, item: str, repeats: str) -> Baskets:
+    """The transactions of a table in which no row lacks a person or an item."""
     if not is_list(table[item].type):
-        person = relation.respondent
-        _refuse_nulls(table, person, item)
         who, people = _encoded(table[person])
-        return _baskets(item, who, table[item], len(people), who)
-    _refuse_repeated(table, relation.roles.respondent, "transaction")
-    _refuse_nulls(table, item)
+        return _baskets(item, who, table[item], len(people), who, repeats)
+    _refuse_repeated(table, person, "transaction")
     lists = table[item].cast(pa.large_list(table[item].type.value_type)).combine_chunks()
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     rows = np.arange(len(lists), dtype=np.int64)
-    return _baskets(item, np.repeat(rows, lengths), pa.chunked_array([lists.flatten()]), len(lists), rows)
+    items = pa.chunked_array([lists.flatten()])
+    return _baskets(item, np.repeat(rows, lengths), items, len(lists), rows, repeats)
 
 
 def _check_series_roles(roles: Roles) -> None:
@@ -274,7 +289,9 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
     return table.select(names).take(pa.array(first))
 
 
-def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: Ints) -> Baskets:
+def _baskets(
+    item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: Ints, repeats: str
+) -> Baskets:
     """Transactions from pairs of an owner and an item, in any order."""
     code, values = _encoded(plain(column))
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
@@ -285,15 +302,19 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: 
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
     pairs = np.sort(owner * width + rank[code])
-    if repeated := int(np.count_nonzero(pairs[1:] == pairs[:-1])):
+    again = np.zeros(len(pairs), np.bool_)
+    again[1:] = pairs[1:] == pairs[:-1]
+    repeated = int(np.count_nonzero(again))
+    if repeated and repeats == "error":
         times = f"{counted(repeated, 'time')} in {counted(count, 'transaction')}"
-        hint = "keep each item once per person; how often a person has it is not counted"
+        hint = 'count each item once per person with {repeats="once"}'
         raise _bad_column(
             item, repeated, f"repeats an item within a transaction, {times}", hint, "item-twice"
         )
+    pairs = pairs[~again] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows)
+    return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows, repeated)
 
 
 def _bad_column(column: str, count: int, fault: str, hint: str, code: ErrorCode) -> InputError:
@@ -320,11 +341,13 @@ def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
         raise _bad_column(person, extra, fault, hint, "person-twice")
 
 
-def _refuse_nulls(table: pa.Table, *names: str) -> None:
+def _refuse_nulls(
+    table: pa.Table, *names: str, hint: str = "fill them in, or remove those rows before reading"
+) -> None:
     for name in names:
         rows = FaultyRows()
         rows.add_nulls(table[name])
-        rows.refuse_nulls(name, hint="fill them in, or remove those rows before reading")
+        rows.refuse_nulls(name, hint=hint)
 
 
 def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> None:

@@ -52,6 +52,25 @@ def test_a_slice_of_lists() -> None:
     assert found(table, LISTS) == [{"b", "c"}]
 
 
+def test_rows_left_out_and_items_counted_once() -> None:
+    long = pa.table({"who": [2, None, 1, 2, 3, 2], "what": ["tea", "milk", "milk", "tea", None, "milk"]})
+    read = gather(read_baskets(long, LONG), "drop", "once")
+    assert (read.names, read.starts.tolist(), read.items.tolist()) == (("milk", "tea"), [0, 2, 3], [0, 1, 0])
+    assert (read.basket_of_row.tolist(), read.repeated) == ([0, -1, 1, 0, -1, 0], 1)
+    lists = pa.table({"who": [2, None, 1, 3], "what": [["tea", "milk", "tea"], ["milk"], ["milk"], None]})
+    again = gather(read_baskets(lists, LONG), "drop", "once")
+    assert (again.starts.tolist(), again.items.tolist()) == ([0, 2, 3], [0, 1, 0])
+    assert (again.basket_of_row.tolist(), again.repeated) == ([0, -1, 1, -1], 1)
+
+
+@pytest.mark.parametrize("name", ["no item in a list", "no name", "somebody twice", "names that look alike"])
+def test_what_no_policy_is_about_stays_refused(name: str) -> None:
+    columns, roles, code = WRONG[name]
+    with pytest.raises(TimeveilError) as caught:
+        gather(read_baskets(pa.table(columns), roles), "drop", "once")
+    assert caught.value.code == code
+
+
 WRONG: dict[str, tuple[dict[str, Any], Roles, str]] = {
     "an item twice for a person": ({"who": [1, 1], "what": ["a", "a"]}, LONG, "item-twice"),
     "an item twice in a list": ({"what": [["a", "a"]]}, LISTS, "item-twice"),

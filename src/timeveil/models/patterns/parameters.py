@@ -91,6 +91,14 @@ class PatternParameters(Reading):
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear"
     )
+    nulls: Literal["error", "drop"] = parameter(
+        "Transactions: rows without a person or an item: refuse or leave out.",
+        default="error", example="drop"
+    )
+    repeats: Literal["error", "once"] = parameter(
+        "Transactions: an item that a person has several times: refuse, or count it once.",
+        default="error", example="once"
+    )
     fold_spellings: bool = fold_spellings()
     allow_loss: bool = allow_loss()
     beside: Any = parameter(

@@ -169,6 +169,8 @@ class Original:
 
     `row_of` gives for each input row its row of items, -1 where it is in none. `doubtful` rows may have
     another symbol. `repeated` items occur in a row again, or rows belong to a person who has one already.
+    `incomplete` rows lack a person or an item. Neither are counted where the manifest states what becomes of
+    them.
     """
 
     names: tuple[str, ...]
@@ -176,35 +178,43 @@ class Original:
     row_of: Integers
     doubtful: int = 0
     repeated: int = 0
+    incomplete: int = 0
 
 
 def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ...]) -> Original:
     """Read what everybody of the original has; `names` are the items of the release."""
-    original = ledger.original
+    original, stated = ledger.original, manifest["parameters"]
     if manifest["patterns"]["kind"] == "series":
         return _of_series(ledger, manifest, names)
     if not original.roles.item:
         raise mismatch("the original has no items")
-    column = column_of(original.data, original.roles.item)
-    if is_list(column.type):
-        lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
-        people, row_of, repeated = len(lengths), np.arange(len(lengths)), _second_rows(original)
-        owner, column = np.repeat(row_of, lengths), pc.list_flatten(column)
+    column, respondent = column_of(original.data, original.roles.item), original.roles.respondent
+    if not respondent and not is_list(column.type):
+        raise mismatch("the original does not say whose an item is")
+    who = column_of(original.data, respondent) if respondent else None
+    complete = pc.is_valid(column) if who is None else pc.and_(pc.is_valid(column), pc.is_valid(who))
+    column, person = column.filter(complete), None if who is None else encode(who.filter(complete))
+    if person is None or is_list(column.type):
+        lengths = np.asarray(pc.list_value_length(column)).astype(np.int64)
+        people, number = len(lengths), np.arange(len(lengths))
+        repeated = 0 if person is None else people - person.size
+        owner, column = np.repeat(number, lengths), pc.list_flatten(column)
     else:
-        person = encode(column_of(original.data, str(original.roles.respondent)))
-        people, row_of, owner, repeated = person.size, person.codes, person.codes, 0
+        people, number, owner, repeated = person.size, person.codes, person.codes, 0
+    row_of = np.full(len(complete), NONE, dtype=np.int64)
+    row_of[np.asarray(complete)] = number
     coded = encode(column)
     texts = coded.values.cast(plain_type(coded.values.type)).cast(pa.string()).to_pylist()
     names = (*names, *dict.fromkeys(str(text) for text in texts if str(text) not in set(names)))
-    number = {name: index for index, name in enumerate(names)}
-    numbers = np.array([number[str(text)] for text in texts], dtype=np.int64)
+    item_number = {name: index for index, name in enumerate(names)}
+    numbers = np.array([item_number[str(text)] for text in texts], dtype=np.int64)
     item = numbers[coded.codes] if len(coded.codes) else coded.codes
     size = max(len(names), 1)
-    # Sorted by owner, then item: an item that occurs twice in a row is next to itself.
-    pairs = np.sort(owner * size + item)
-    repeated += int((np.diff(pairs) == 0).sum())
+    pairs = np.unique(owner * size + item)  # sorted by owner, then item
+    repeated += 0 if stated.get("repeats") == "once" else len(owner) - len(pairs)
+    incomplete = 0 if stated.get("nulls") == "drop" else int((row_of == NONE).sum())
     starts = np.searchsorted(pairs, np.arange(people + 1) * size)
-    return Original(names, Baskets(starts, pairs % size), row_of, repeated=repeated)
+    return Original(names, Baskets(starts, pairs % size), row_of, 0, repeated, incomplete)
 
 
 def _second_rows(original: Relation) -> int:

@@ -44,6 +44,8 @@ MANIFEST = checks.manifest_of(
             "max_len": or_null(from_to(1, 1_000_000)),
             **_FAMILY,
             "fill": one_of("forward", "linear", "drop", None),
+            "nulls?": one_of("drop"),
+            "repeats?": one_of("once"),
             **IF_SET,
         },
         "counts": dict.fromkeys(("patterns", "transactions", "virtual"), COUNT),
@@ -88,6 +90,8 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
         findings.expect("statements:twice", described[name] == parameters[name], name=name)
     for name in ("symbols", "center", "instants"):
         findings.expect("statements:kind", (described[name] is not None) == series, name=name)
+    for name in ("nulls", "repeats"):
+        findings.expect("statements:kind", not series or name not in parameters, name=name)
     of_series = described["structural"] or parameters["fill"] is not None or "origin" in described
     findings.expect("statements:baskets", series or not of_series)
     instants = list(described["instants"] or ())

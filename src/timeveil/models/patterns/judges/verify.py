@@ -35,6 +35,7 @@ SENTENCES = {
     "columns:table": "the table has {columns:column}, not pattern and support alone",
     "columns:types": "a pattern is not a list of texts, or a support is not a 64-bit whole number",
     "conservation:empty": "the empty pattern counts {stated} people where there are {people}",
+    "conservation:incomplete": "{rows:row} without a person or an item, not left out by the manifest",
     "conservation:withheld": "{withheld:person} withheld, which the method does not do",
     "counts:empty": "the empty pattern counts {people} people where the manifest states {stated}",
     "counts:kinds": "the virtual people are not k of each kind, as the method adds them",
@@ -258,6 +259,7 @@ def _check_people(ledger: Ledger, original: Original, method: str, findings: Fin
     """Which of the rows of items are counted."""
     findings.check("everybody is counted once, with all of their items, or withheld where that is the method")
     findings.expect("person-twice", not original.repeated, repeated=original.repeated)
+    findings.expect("conservation:incomplete", not original.incomplete, rows=original.incomplete)
     noted = np.asarray(pc.fill_null(ledger.table.column("transaction"), NONE)).astype(np.int64)
     inside = original.row_of >= 0
     number = np.full(original.rows.rows, NONE, dtype=np.int64)

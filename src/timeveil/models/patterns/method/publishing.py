@@ -56,6 +56,8 @@ def sanitize_patterns(
     published: str = "frequent",
     cap: int = CAP,
     fill: str | None = None,
+    nulls: str = "error",
+    repeats: str = "error",
     zone: str | None = None,
     unit: str | None = None,
     time_format: str | None = None,
@@ -76,8 +78,9 @@ def sanitize_patterns(
     for each small group; `"tight"` by as few as suffice; `"clone"` by copies of real rows; none of them loses
     a pattern. `"suppressive"` leaves rows out, `"itemset"` patterns. With `structural`, what follows from
     everybody having one symbol at every instant is closed too. `published` is `"frequent"` or `"closed"`.
-    `beside` is a series release of the same people: patterns are refused unless they are mined from it or
-    `force` is set.
+    Of transactions, `nulls="drop"` leaves out rows without a person or an item, and `repeats="once"` counts
+    an item once that a person has several times. `beside` is a series release of the same people: patterns
+    are refused unless they are mined from it or `force` is set.
 
     >>> import pyarrow as pa
     >>> rows = pa.table({"has": [["a", "b"], ["a", "b", "c", "d"], ["a", "d"], ["a", "d"], ["b", "c", "d"]]})
@@ -138,6 +141,8 @@ def mine(
     max_len: int | None = None,
     cap: int = CAP,
     fill: str | None = None,
+    nulls: str = "error",
+    repeats: str = "error",
     zone: str | None = None,
     unit: str | None = None,
     time_format: str | None = None,
@@ -226,6 +231,8 @@ def _assemble(
     if source.left_out > facts["withheld"]:
         hint = 'fill in missing readings with {fill="linear"}'
     refuse_loss(parameters, facts["withheld"] + source.left_out, everyone, "people", hint)
+    hint = "fill in people and items before reading"
+    refuse_loss(parameters, source.incomplete, source.relation.rows, "rows", hint)
     data = after.table(published, rows.names)
     series = source.instants is not None
     weaker = series and not parameters.structural
@@ -293,6 +300,8 @@ def _facts(source: Source, rows: Transactions, sanitized: Sanitized) -> dict[str
         "rounds": sanitized.rounds,
         "filled": source.filled,
         "left_out": source.left_out,
+        **({"incomplete": source.incomplete} if source.incomplete else {}),
+        **({"repeated": source.repeated} if source.repeated else {}),
         "without_items": source.without_items,
         "source_p": source.shared,
         "dropped": list(source.relation.dropped),

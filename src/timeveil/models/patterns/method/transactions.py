@@ -159,8 +159,8 @@ class Source:
     """Rows of items, and where they were read.
 
     `instants` are those of series, in order. `row_of` gives for each input row its row of items, -1 if it was
-    left out. `shared` is, of a series release, how many people share a pattern. `of_rows` is whether nobody
-    said whose the rows are.
+    left out. `incomplete` rows of transactions were left out, and `repeated` items of a person. `shared` is,
+    of a series release, how many people share a pattern. `of_rows` is whether nobody said whose the rows are.
     """
 
     origin: Origin
@@ -171,6 +171,8 @@ class Source:
     center: Center | None = None
     filled: int = 0
     left_out: int = 0
+    incomplete: int = 0
+    repeated: int = 0
     shared: int | None = None
     of_rows: bool = False
 
@@ -198,6 +200,7 @@ Values = Mapping[str, Any]  # parameters by name
 def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
     """Read a table of series or transactions, or the patterns of a series release."""
     if isinstance(source, Release):
+        _refuse_transaction_options(values)
         return _of_release(source, values)
     if isinstance(source, Relation):
         roles = source.roles
@@ -207,6 +210,7 @@ def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
     require_roles(roles)
     if roles.item is not None:
         return _of_baskets(source, roles, values)
+    _refuse_transaction_options(values)
     return _of_series(source, roles, values)
 
 
@@ -215,20 +219,33 @@ def _reading(values: Values) -> dict[str, Any]:
 
 
 def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
-    _refuse_option(values, "instants", "transactions have no instants")
-    _refuse_option(values, "fill", "transactions have no readings")
+    _refuse_option(values, "instants", "series", "transactions have no instants")
+    _refuse_option(values, "fill", "series", "transactions have no readings")
     relation = read_baskets(source, roles, **_reading(values))
-    baskets = gather(relation)
+    baskets = gather(relation, values["nulls"], values["repeats"])
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
     _refuse_written_lists(rows, str(roles.item))
-    return Source("baskets", relation, rows, baskets.basket_of_row, of_rows=roles.respondent is None)
+    return Source(
+        "baskets",
+        relation,
+        rows,
+        baskets.basket_of_row,
+        incomplete=int(np.count_nonzero(baskets.basket_of_row < 0)),
+        repeated=baskets.repeated,
+        of_rows=roles.respondent is None,
+    )
 
 
-def _refuse_option(values: Values, name: str, reason: str) -> None:
+def _refuse_option(values: Values, name: str, what: str, reason: str) -> None:
     """Refuse an option that would have no effect: who names instants expects no others to be published."""
-    if values[name] is not None:
-        message = f"`{name}` applies to tables of series only; {reason}"
+    if values[name] not in (None, "error"):
+        message = f"`{name}` applies to tables of {what} only; {reason}"
         raise ParameterError(message, hint=f"leave {{{name}}} out")
+
+
+def _refuse_transaction_options(values: Values) -> None:
+    _refuse_option(values, "nulls", "transactions", "`fill` is about missing readings")
+    _refuse_option(values, "repeats", "transactions", "series have no items")
 
 
 def _refuse_written_lists(rows: Transactions, column: str) -> None:
@@ -267,7 +284,7 @@ def _of_release(release: Release, values: Values) -> Source:
         model = release.manifest["model"]
         message = f"patterns can be mined from a series release; this is a {model} release"
         raise InputError(message, hint="give a release that anonymize_series made, or a table")
-    _refuse_option(values, "fill", "a release has no missing readings")
+    _refuse_option(values, "fill", "series", "a release has no missing readings")
     described, table = release.manifest["series"], release.table
     letters = np.array([from_letters(text) for text in table["pattern"].to_pylist()])
     levels = np.array(table["level"].to_pylist())
