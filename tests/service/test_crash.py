@@ -18,7 +18,11 @@ from tests.service.processes import Nursery, nursery
 from timeveil.service import status
 
 MOST_BOUNDARIES = 200
-RANDOM_KILLS = 15
+STRIDE = 1 if THOROUGH else 5
+"""Of the boundaries, which are killed at."""
+FURTHEST = 6 if THOROUGH else 12
+"""Boundaries that a start comes past, at most, where every start is killed."""
+RANDOM_KILLS = 15 if THOROUGH else 5
 DAYS = 4
 
 
@@ -61,7 +65,7 @@ def finish(run: Nursery, stream: Stream) -> None:
 
 def test_killed_at_step_boundaries(run: Nursery, tmp_path: Path, undisturbed: dict[str, object]) -> None:
     wanted = undisturbed[OPTIONS][0]  # type: ignore[index]
-    for boundary in range(1, MOST_BOUNDARIES, 1 if THOROUGH else 3):
+    for boundary in range(1, MOST_BOUNDARIES, STRIDE):
         stream = Stream(tmp_path / str(boundary))
         code = run(stream.line, stream.said, crash_at=boundary)
         if code == 2:
@@ -77,7 +81,7 @@ def test_killed_again_and_again(run: Nursery, tmp_path: Path, undisturbed: dict[
     for seed, options in enumerate((OPTIONS, BY_SITE)):
         rng, stream = random.Random(seed), Stream(tmp_path / str(seed), options)  # noqa: S311
         for _ in range(MOST_BOUNDARIES):
-            code = run(stream.line, stream.said, crash_at=rng.randint(2, 6))
+            code = run(stream.line, stream.said, crash_at=rng.randint(2, FURTHEST))
             if code != -signal.SIGKILL:
                 break
         assert code in (0, 2), stream.said.read_text()
