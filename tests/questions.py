@@ -108,7 +108,12 @@ def _ask(evidence: Any, query: Any, truths: list[float], tally: Tally) -> None:
 # Timestamped rows: hierarchies, stars, granules, gaps, missing cells, withheld rows.
 
 
-def events(chance: random.Random) -> Case:
+def events_at_steps(chance: random.Random) -> Case:
+    """Rows at steps of their own: each shows a value, an interval, a prefix or a star."""
+    return events(chance, chance.choice(["refined", "local", "tiling"]))
+
+
+def events(chance: random.Random, recode: Any = "global") -> Case:
     axis = chance.choice(["date", "civil", "zoned", "relative"])
     missing = chance.choice([0, 0, 0.05])
     rows = [_event(chance, axis, missing) for _ in range(chance.choice([20, 80, 200]))]
@@ -129,26 +134,33 @@ def events(chance: random.Random) -> Case:
     names += ["day", "week", "week", "all", "all"]
     name = chance.choice(names)
     gaps = chance.choice(["suppress", "next"]) if name == "business-day" else "error"
+    names = [name]
+    if recode != "global":
+        gaps = "skip"
+        names = list(dict.fromkeys((name, "week", "all")))
     release, _ = tv.generalize_time(
         table,
         tv.Roles(respondent="who", time="at", quasi=quasi, sensitive=["result"], keep=["ward", "dose"]),
         chance.randint(2, 3),
-        granularities=[name],
+        granularities=names,
+        recode=recode,
         zone="Europe/Rome" if axis == "zoned" else None,
         unit="day" if axis == "relative" else None,
         hierarchies={column: way[0] for column, way in levels.items()},
-        levels={column: way[1] for column, way in levels.items()},
+        levels={column: way[1] for column, way in levels.items()} if recode == "global" else None,
         suppress=0.98,
         gaps=gaps,
         nulls="withhold",
         allow_loss=True,
     )
-    labels = {column: way[2] for column, way in levels.items() if way[2]}
+    labels = {column: way[2] for column, way in levels.items() if way[2] and recode == "global"}
     columns = [*quasi, *plain]
 
     def draw() -> Question:
         chosen = chance.sample(columns, chance.randint(0, min(3, len(columns))))
-        where = {column: _condition(chance, rows, column, labels.get(column)) for column in chosen}
+        # Where rows show labels and values, a text is not asked for in a range.
+        texts = {c: oracle.star for c in levels if c not in _TYPED} if recode != "global" else labels
+        where = {column: _condition(chance, rows, column, texts.get(column)) for column in chosen}
         low, high = _window(chance, rows, axis)
 
         def inside(row: oracle.Row) -> bool:
@@ -479,6 +491,7 @@ def _about_items(
 
 KINDS: dict[str, Callable[[random.Random], Case]] = {
     "events": events,
+    "events at steps": events_at_steps,
     "streams": streams,
     "series": series,
     "baskets": baskets,

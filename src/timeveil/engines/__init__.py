@@ -5,10 +5,10 @@ Each engine is a module of this package, imported only when asked for: `open_eve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ DAY = CATALOGUE["day"]
 DAY_SECONDS = 86_400
 
 Int64s = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Levels = Mapping[str, pa.Table]
 """Per generalised quasi-identifier a table `value`, `published`, one row per distinct value."""
 
@@ -66,6 +67,39 @@ class Published:
     smallest_group: int
 
 
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Cells of a table: quasi-identifiers at a position in time that occur together, and who was in them.
+
+    Per cell: the number of its combination of quasi-identifiers, its position, its rows. A visit is a person
+    in a cell: `cell` and `person` have one entry per visit, sorted by cell. `values` has per column the index
+    of each combination's value in what `Events.values` gives.
+    """
+
+    quasi: Codes
+    position: Codes
+    rows: Int64s
+    cell: Codes
+    person: Codes
+    values: Mapping[str, Codes]
+
+    def __len__(self) -> int:
+        return len(self.quasi)
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """The step and the group of each cell, both -1 where it is withheld, and the people of each group."""
+
+    step: Codes
+    group: Codes
+    people: Int64s
+
+
+Step: TypeAlias = tuple[Granularity, Levels]
+"""One way to generalise: a granularity, and what each generalised quasi-identifier is published as."""
+
+
 class Events(Protocol):
     """The events of one relation, open for counting. Rows without a person or time are not counted."""
 
@@ -95,6 +129,12 @@ class Events(Protocol):
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         """Generalise the time, leave out groups below k, order the rows by what they say."""
 
+    def cells(self) -> Cells:
+        """The cells at the values themselves and the base granularity."""
+
+    def publish_steps(self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded) -> Published:
+        """Publish every cell at its step; the column `<time>_step` numbers steps from 1."""
+
     def close(self) -> None:
         """Let go of temporary files."""
 
@@ -114,8 +154,11 @@ def of_whole_days(granularities: Sequence[Granularity], timeline: Timeline) -> s
     return names if len(names) > 1 else set()
 
 
-def published_schema(relation: Relation, generalised: Mapping[str, object]) -> pa.Schema:
-    """Names and types of the published columns: values without dictionaries, then label, start and end."""
+def published_schema(relation: Relation, generalised: Collection[str], *, stepped: bool = False) -> pa.Schema:
+    """Names and types of the published columns: values without dictionaries, then label, start and end.
+
+    Where rows are published at steps of their own, the number of the step comes last.
+    """
 
     def kind(column: str) -> pa.DataType:
         declared = relation.data.schema.field(column).type
@@ -123,4 +166,5 @@ def published_schema(relation: Relation, generalised: Mapping[str, object]) -> p
 
     time, instant = relation.time, relation.clock.type
     columns = [(c, pa.string() if c in generalised else kind(c)) for c in relation.roles.published]
-    return pa.schema([*columns, (time, pa.string()), (f"{time}_start", instant), (f"{time}_end", instant)])
+    columns += [(time, pa.string()), (f"{time}_start", instant), (f"{time}_end", instant)]
+    return pa.schema([*columns, (f"{time}_step", pa.int32())] if stepped else columns)

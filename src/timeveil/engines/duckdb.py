@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from timeveil.calendar.civil import UNITS
@@ -23,7 +24,19 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
-from timeveil.engines import DAY, Int64s, Levels, Published, Tally, of_whole_days, published_schema
+from timeveil.engines import (
+    DAY,
+    Cells,
+    Int64s,
+    Levels,
+    Published,
+    Recoded,
+    Step,
+    Tally,
+    of_whole_days,
+    published_schema,
+)
+from timeveil.engines.lookups import NUMBERED_CELLS, PLACED_AT_STEPS, VISITS, labels_by_step, values_by_step
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
@@ -91,6 +104,7 @@ class DuckDBEvents:
         self._carried = [f"p{i}" for i in range(len(roles.keep) + len(roles.sensitive))]
         self._counted_for: tuple[tuple[str, int], ...] | None = None
         self._rows_at: Int64s = np.empty(0, np.int64)
+        self._granules: Int64s = np.empty(0, np.int64)
         # Files that DuckDB makes have the usual rights; the folder lets nobody else in.
         self._work, spill = self._folder.path / "work.duckdb", self._folder.path / "spill"
         spill.mkdir(mode=0o700)
@@ -124,7 +138,8 @@ class DuckDBEvents:
                 "SELECT granule, count(*) AS rows FROM events GROUP BY granule ORDER BY granule"
             ).fetchnumpy()
         self._rows_at = np.asarray(columns["rows"], np.int64)
-        return np.asarray(columns["granule"], np.int64)
+        self._granules = np.asarray(columns["granule"], np.int64)
+        return self._granules
 
     def values(self, column: str) -> pa.Array:
         return self._distinct(self._quasi[self._relation.roles.quasi_columns.index(column)], column)
@@ -179,11 +194,63 @@ class DuckDBEvents:
         order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._carried, "end_"])
         rows = f"SELECT {columns} FROM placed JOIN labels USING (granule) ORDER BY {order}"
         data = self._stored("data.parquet", rows, published_schema(self._relation, levels))
-        # The ledger's table: the group of every input row, null where it was withheld.
+        return Published(data, self._entries(), data.num_rows, groups, smallest)
+
+    def cells(self) -> Cells:
+        self._number_cells()
+        with _explained():
+            cells = self._database.sql("SELECT * FROM numbered ORDER BY cell").fetchnumpy()
+            visits = self._database.sql(VISITS).fetchnumpy()
+            combinations = self._database.sql("SELECT * FROM quasis ORDER BY quasi").to_arrow_table()
+        values = {}
+        for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+            distinct = self.values(name)
+            index = pc.index_in(combinations[quasi].cast(distinct.type), distinct, skip_nulls=False)
+            values[name] = index.to_numpy().astype(np.int32)
+        return Cells(
+            quasi=cells["quasi"].astype(np.int32) - np.int32(1),
+            position=np.searchsorted(self._granules, cells["granule"]).astype(np.int32),
+            rows=np.asarray(cells["rows"], np.int64),
+            cell=visits["cell"].astype(np.int32),
+            person=visits["person"].astype(np.int32),
+            values=values,
+        )
+
+    def publish_steps(self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded) -> Published:
+        self._number_cells()
+        published = np.flatnonzero(recoded.step >= 0)
+        step, group = recoded.step[published], recoded.group[published]
+        self._table("cell_steps", pa.table({"cell": published, "step": step, "number": group}))
+        self._table("labels", labels_by_step(timeline, steps))
+        generalised = {name for _, levels in steps for name in levels}
+        columns, joins = [], ""
+        for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+            columns.append(f"placed.{quasi}")
+            if name in generalised:
+                self._table(f"level_{quasi}", values_by_step(self.values(name), name, steps))
+                columns[-1] = f"level_{quasi}.published AS {quasi}"
+                joins += f" JOIN level_{quasi} ON placed.step = level_{quasi}.step"
+                joins += f" AND placed.{quasi} IS NOT DISTINCT FROM level_{quasi}.value"
+        self._run(f"CREATE OR REPLACE VIEW placed AS {PLACED_AT_STEPS}")
+        shown = ", ".join([*columns, *self._carried, "label", "start", "end_", "placed.step + 1 AS step"])
+        rows = f"SELECT {shown} FROM placed JOIN labels USING (granule, step){joins}"
+        order = [*self._quasi, "start", "label", *self._carried, "end_", "step"]
+        ordered = f"SELECT * FROM ({rows}) ORDER BY {', '.join(f'{c} NULLS LAST' for c in order)}"
+        schema = published_schema(self._relation, generalised, stepped=True)
+        data = self._stored("data.parquet", ordered, schema)
+        smallest = int(recoded.people.min()) if len(recoded.people) else 0
+        return Published(data, self._entries(), data.num_rows, len(recoded.people), smallest)
+
+    def _number_cells(self) -> None:
+        """Number the cells at the values themselves, by content, so that the numbers are always the same."""
+        self._count_cells({})
+        self._run(f"CREATE OR REPLACE TABLE numbered AS {NUMBERED_CELLS}")
+
+    def _entries(self) -> Stored:
+        """The ledger's table: the group of every input row, null where it was withheld."""
         every = f"(SELECT file_row_number AS row FROM {self._file()}) AS every"
         listed = f"SELECT every.row, number FROM {every} LEFT JOIN placed USING (row) ORDER BY every.row"
-        entries = self._stored("entries.parquet", listed, pa.schema({"row": pa.int64(), "group": pa.int32()}))
-        return Published(data, entries, data.num_rows, groups, smallest)
+        return self._stored("entries.parquet", listed, pa.schema({"row": pa.int64(), "group": pa.int32()}))
 
     def close(self) -> None:
         """Close the database; its files go when nothing reads them any more."""
@@ -234,7 +301,8 @@ class DuckDBEvents:
             columns.append(published)
         self._run(f"CREATE OR REPLACE VIEW generalised AS SELECT {', '.join(columns)} FROM events{joins}")
         distinct = f"SELECT DISTINCT {', '.join(self._quasi)} FROM generalised" if self._quasi else "SELECT 1"
-        numbered = f"SELECT *, row_number() OVER () AS quasi FROM ({distinct})"
+        order = f"ORDER BY {', '.join(self._quasi)}" if self._quasi else ""
+        numbered = f"SELECT *, row_number() OVER ({order}) AS quasi FROM ({distinct})"
         self._run(f"CREATE OR REPLACE TABLE quasis AS {numbered}")
         same = [f"generalised.{q} IS NOT DISTINCT FROM quasis.{q}" for q in self._quasi]
         joined = f"generalised JOIN quasis ON {' AND '.join(same) or 'true'}"

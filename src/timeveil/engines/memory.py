@@ -25,11 +25,9 @@ from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, decode_dictionaries
-from timeveil.engines import DAY, Int64s, Levels, Published, Tally, of_whole_days
+from timeveil.engines import DAY, Cells, Codes, Int64s, Levels, Published, Recoded, Step, Tally, of_whole_days
 from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
 from timeveil.reading.risks import Occurrences, occurrences
-
-Codes = npt.NDArray[np.int32]
 
 KEY_BITS = 62
 NEVER = np.int32(-1)
@@ -128,19 +126,55 @@ class MemoryEvents:
         group_of_cell = np.full(inside.size, -1, np.int32)
         group_of_cell[inside] = number[groups.of_cell]
         group = group_of_cell[cell_of_row]
-        granules, listed = timeline.granules_of(granularity), group
-        if self._counted_rows is not None:
-            listed = np.full(self._table.num_rows, -1, np.int32)
-            listed[self._counted_rows] = group
+        granules = timeline.granules_of(granularity)
         return Published(
             # Rows are built when first read; until then only their group is stored.
-            data=Deferred(lambda: self._build(group, granules, levels)),
-            # The ledger's table: the group of every input row, null where it was withheld.
-            entries=pa.table({"row": np.arange(len(listed)), "group": pa.array(listed, mask=listed < 0)}),
+            data=Deferred(lambda: self._build([(np.flatnonzero(group >= 0), granules, levels)])),
+            entries=self._entries(group),
             rows=int((group >= 0).sum()),
             groups=int(safe.sum()),
             smallest_group=groups.tally(k).kept_smallest,
         )
+
+    def cells(self) -> Cells:
+        visits, cell_of_row = self._sorted({})
+        combinations, quasi = np.unique(visits.quasi, return_inverse=True)
+        # One row of each combination shows its values.
+        example = np.zeros(len(combinations), np.int64)
+        example[quasi.ravel()[cell_of_row]] = np.arange(self.rows)
+        # Distinct (cell, person), in this order.
+        pairs = np.unique(cell_of_row * np.int64(self._person_room) + self._person)
+        return Cells(
+            quasi=quasi.ravel().astype(np.int32),
+            position=visits.position,
+            rows=visits.rows,
+            cell=(pairs // self._person_room).astype(np.int32),
+            person=(pairs % self._person_room).astype(np.int32),
+            values={name: coded.codes[example] for name, coded in self._quasi.items()},
+        )
+
+    def publish_steps(self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded) -> Published:
+        _, cell_of_row = self._sorted({})
+        group, step = recoded.group[cell_of_row], recoded.step[cell_of_row]
+        parts = [
+            (np.flatnonzero(step == number), timeline.granules_of(granularity), levels)
+            for number, (granularity, levels) in enumerate(steps)
+        ]
+        return Published(
+            data=Deferred(lambda: self._build(parts, stepped=True)),
+            entries=self._entries(group),
+            rows=int((group >= 0).sum()),
+            groups=len(recoded.people),
+            smallest_group=int(recoded.people.min()) if len(recoded.people) else 0,
+        )
+
+    def _entries(self, group: Codes) -> pa.Table:
+        """The ledger's table: the group of every input row, null where it was withheld."""
+        listed = group
+        if self._counted_rows is not None:
+            listed = np.full(self._table.num_rows, -1, np.int32)
+            listed[self._counted_rows] = group
+        return pa.table({"row": np.arange(len(listed)), "group": pa.array(listed, mask=listed < 0)})
 
     def close(self) -> None:
         """Nothing on disk to let go of."""
@@ -154,21 +188,28 @@ class MemoryEvents:
             self._visits[key] = Visits.of(quasi, self._position, self._person, self._person_room)
         return self._visits[key]
 
-    def _build(self, group: Codes, granules: Granules, levels: Levels) -> pa.Table:
-        """The published rows, ordered by what they say."""
+    def _build(self, parts: Sequence[tuple[Int64s, Granules, Levels]], *, stepped: bool = False) -> pa.Table:
+        """The published rows, ordered by what they say; each part has rows of one granularity and level."""
         roles, time = self._relation.roles, self._relation.time
-        published = np.flatnonzero(group >= 0)
-        rows = pa.array(published if self._counted_rows is None else self._counted_rows[published])
-        columns = {name: self._table[name].take(rows) for name in roles.published}
-        for name, level in levels.items():
-            coded = self._quasi[name]
-            columns[name] = publish_values(coded.values, level).take(pa.array(coded.codes[published]))
-        code = pa.array(granules.code[self._position[published]])
-        columns[time] = pa.DictionaryArray.from_arrays(code, pa.array(granules.label, pa.string()))
-        columns[f"{time}_start"] = granules.start.take(code)
-        columns[f"{time}_end"] = granules.end.take(code)
+        generalised = {name for _, _, levels in parts for name in levels}
+        tables = []
+        for number, (published, granules, levels) in enumerate(parts, start=1):
+            rows = pa.array(published if self._counted_rows is None else self._counted_rows[published])
+            columns = {name: self._table[name].take(rows) for name in roles.published}
+            for name in generalised:
+                coded, level = self._quasi[name], levels.get(name)
+                values = publish_values(coded.values, level) if level else coded.values.cast(pa.string())
+                columns[name] = values.take(pa.array(coded.codes[published]))
+            code = pa.array(granules.code[self._position[published]])
+            columns[time] = pa.DictionaryArray.from_arrays(code, pa.array(granules.label, pa.string()))
+            columns[f"{time}_start"] = granules.start.take(code)
+            columns[f"{time}_end"] = granules.end.take(code)
+            if stepped:
+                columns[f"{time}_step"] = pa.array(np.full(len(published), number, np.int32))
+            tables.append(pa.table(columns))
+        data = pa.concat_tables(tables if len(tables) == 1 else map(decode_dictionaries, tables))
         order = [*roles.quasi_columns, f"{time}_start", time]
-        return decode_dictionaries(canonical(pa.table(columns), by=order))
+        return decode_dictionaries(canonical(data, by=order))
 
 
 @dataclass(frozen=True, slots=True)

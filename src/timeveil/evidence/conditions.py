@@ -31,6 +31,8 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 Share: TypeAlias = tuple[float, float, float]
 """The share of a label's rows that meets a condition: expected, certain and possible."""
 NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
+EXACT = "value"
+"""The level of a column that shows its values, as text, next to labels of other rows."""
 _LEVEL = re.compile(r".+ (wide)|first (\d{1,9})")
 _INTERVAL = re.compile(r"\[(.+), (.+)\)")
 _OPEN = (Decimal("-Infinity"), Decimal("Infinity"))
@@ -68,17 +70,26 @@ class Conditions:
         self._met[name] |= [bool(pc.any(mask).as_py()) for mask in masks]
         return reduce(pc.or_, masks)
 
-    def shares(self, name: str, column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-        """Per cell of a generalised column its share: a row each for expected, certain and possible."""
+    def shares(
+        self, name: str, column: pa.ChunkedArray, at_step: str | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Per cell of a generalised column its share: a row each for expected, certain and possible.
+
+        `at_step` is the level of the cells where the manifest does not state one for all rows.
+        """
         manifest, cells = self._release.manifest, encode(column)
-        level = manifest["levels"][name]["name"]
+        level = manifest["levels"][name]["name"] if at_step is None else at_step
         rule = _LEVEL.fullmatch(level)
-        # No number is spelt like an interval.
-        distinct = bool(rule and rule[1]) or name in manifest.get("distinct_labels", ())
-        labels = classes_of(self._release, [name]).column(0).to_pylist()
+        # No number is spelt like an interval, and a value is spelt like itself.
+        distinct = level == EXACT or bool(rule and rule[1]) or name in manifest.get("distinct_labels", ())
+        shown = classes_of(self._release, [name]).column(0) if at_step is None else cells.values
+        labels = shown.to_pylist()
         total = np.zeros((len(labels), 3))
         for number, option in enumerate(self.by_label[name]):
-            asked = _range_of(name, level, option) if isinstance(option, tuple) else option
+            asked = option
+            if isinstance(option, tuple):
+                # Values that are shown may be numbers, and then a star hides numbers.
+                asked = _range_of(name, " wide" if at_step in (EXACT, "*") else level, option)
             part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
             meant = np.array([label == asked for label in labels], dtype=bool)[:, None]
             self._met[name][number] |= meant.any() or bool(rule and part[:, 2].any())
@@ -145,6 +156,8 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
     ((0.1, 0.0, 1.0), (0.5, 0.0, 1.0), (0.5, 0.0, 1.0))
     """
     rule = _LEVEL.fullmatch(level)
+    if level == EXACT:
+        return _share_of_value(label, condition)
     if rule is None:
         return MAYBE
     if label is None or condition is None:
@@ -158,6 +171,23 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
     spellings = {text, text.lstrip("0") or "0"}
     begins = any(len(code) == len(label) and code[:length] == label[:length] for code in spellings)
     return MAYBE if begins or not spelt else NONE
+
+
+def _share_of_value(label: str | None, condition: Any) -> Share:
+    """Of rows that show a value as text: all that have it, by its spelling or as a number."""
+    number = None if label is None else _decimal(label)
+    if isinstance(condition, tuple):
+        return MAYBE if label and number is None else ALL if _is_inside(number, condition) else NONE
+    same = label is condition or (label is not None and label == str(condition))
+    if number is not None and _decimal(condition) is not None:
+        same = number == _decimal(condition)
+    # Times and flags may be written in another way.
+    spelt = isinstance(condition, str | int | float) and not isinstance(condition, bool)
+    return ALL if same else NONE if spelt or condition is None or label is None else MAYBE
+
+
+def _is_inside(number: Decimal | None, ends: tuple[Decimal, Decimal]) -> bool:
+    return number is not None and ends[0] <= number <= ends[1]
 
 
 def _share_of_interval(label: str, condition: Any) -> Share:

@@ -68,7 +68,8 @@ def is_given(value: Any) -> bool:
 def value_from_text(declared: Parameter, text: Any) -> Any:
     """An option's value, as the parameter takes it.
 
-    >>> value_from_text(Parameter("levels", "mapping", "", read=int), ["age=1", "zip=0"])
+    >>> levels = Parameter("levels", "mapping", "", read=int, example={"age": 1})
+    >>> value_from_text(levels, ["age=1", "zip=0"])
     {'age': 1, 'zip': 0}
     """
     match declared.kind:
@@ -87,18 +88,19 @@ def value_from_text(declared: Parameter, text: Any) -> Any:
 
 def _entry(declared: Parameter, text: str) -> tuple[str, Any]:
     """A column and its value, typed COLUMN=HOW, or COLUMN=N where it is a number."""
-    number = declared.read is int
-    column, mark, value = text.rpartition("=") if number else text.partition("=")
-    if not (column and mark and value) or (number and not value.isdecimal()):
-        form = (
-            "COLUMN=N, such as age=1" if number else "COLUMN=HOW, such as age=intervals:5,10 or zip=zip.csv"
-        )
-        raise ParameterError(
-            f"`{declared.typed}` needs {form.partition(',')[0]}",
-            hint=f"write {declared.typed} {form}",
-            code="bad-hierarchy",
-        )
-    return column, int(value) if number else value
+    read, form = declared.read, "COLUMN=HOW, such as age=intervals:5,10 or zip=zip.csv"
+    if read:
+        form = "COLUMN=N, such as " + next(f"{name}={number}" for name, number in declared.example.items())
+    column, mark, value = text.rpartition("=") if read else text.partition("=")
+    error = ParameterError(
+        f"`{declared.typed}` needs {form.partition(',')[0]}",
+        hint=f"write {declared.typed} {form}",
+        code="bad-hierarchy",
+    )
+    if not (column and mark and value):
+        raise error
+    with raising(error, on=ValueError):
+        return column, read(value) if read else value
 
 
 def job_keys(table: type[Parameters]) -> dict[str, Parameter]:

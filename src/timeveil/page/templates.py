@@ -33,6 +33,7 @@ _ROLES = {
     "time": "name of the span of time in which it happened",
     "start": "first moment of that span; empty if it has none",
     "end": "first moment after that span; empty if it has none",
+    "step": "number of the step that the row is published at",
     "slot": "the slot of publication",
     "bucket": "number of the bucket within its slot",
     "count": "records of the bucket with this value",
@@ -117,6 +118,8 @@ def column_meaning(manifest: Mapping[str, Any], column: Mapping[str, Any]) -> st
     meanings = {**_ROLES, **_ROLES_IN.get(manifest["model"], {})}
     level = manifest.get("levels", {}).get(column["name"], {}).get("name")
     meaning = meanings.get(column.get("role", ""), "")
+    if level and "steps" in manifest:
+        return f"{meaning}; generalised as the step says"
     return f"{meaning}; generalised to {visible(level)}" if level else meaning
 
 

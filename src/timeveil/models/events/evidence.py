@@ -6,9 +6,10 @@ published intervals and values, not from the group that the ledger lists for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,18 @@ from timeveil.calendar.timeline import Gaps, Timeline, base_for
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
 from timeveil.errors import InputError
-from timeveil.evidence.codes import Coded, Integers, column_of, distinct, encode, fold, mismatch, plain_type
+from timeveil.evidence.codes import (
+    Coded,
+    Integers,
+    align,
+    column_of,
+    distinct,
+    encode,
+    fold,
+    fold_both,
+    mismatch,
+    plain_type,
+)
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 
@@ -107,19 +119,42 @@ class Evidence(ReleaseEvidence):
         return TimeAxis(time["kind"], kind, zone=time.get("zone"), unit=time.get("unit"))
 
     @cached_property
+    def steps(self) -> list[Mapping[str, Any]]:
+        """How rows were generalised: at one of several steps, from fine to coarse, or all at one."""
+        manifest = self.release.manifest
+        return list(manifest.get("steps") or [manifest])
+
+    @property
+    def stepped(self) -> bool:
+        return "steps" in self.release.manifest
+
+    @cached_property
     def classes(self) -> pa.Table:
-        """Each published (quasi-identifiers, label, start, end), by position, and its number of `rows`."""
-        return classes_of(self.release, self.columns("quasi", "time", "start", "end"))
+        """Each published (quasi-identifiers, label, start, end, step), by position, with its `rows`."""
+        return classes_of(self.release, self.columns("quasi", "time", "start", "end", "step"))
+
+    @cached_property
+    def class_step(self) -> Integers:
+        """The index in `steps` of each class."""
+        if not self.stepped:
+            return np.zeros(len(self.classes), np.int64)
+        return np.asarray(self.classes.columns[-2], np.int64) - 1
 
     @cached_property
     def bounds(self) -> tuple[Integers, Integers]:
         """Start and end of each class, as instants."""
-        start, end = self.classes.columns[-3:-1]
+        start, end = self.classes.columns[-4:-2] if self.stepped else self.classes.columns[-3:-1]
         return bounds_of(self.axis, start, end)
 
     @cached_property
     def granules(self) -> Granules:
+        """The granules of all steps, by start and end; those of several steps may overlap."""
         return granules_of(self.release, *self.bounds)
+
+    @cached_property
+    def class_granule(self) -> Integers:
+        """Per class the index of its granule in `granules`."""
+        return _find_pairs((self.granules.start, self.granules.end), self.bounds)
 
     @cached_property
     def released_granule(self) -> Integers:
@@ -135,6 +170,14 @@ class Evidence(ReleaseEvidence):
         return index[pairs]
 
     @cached_property
+    def released_step(self) -> Integers:
+        """Per published row the index of its step in `steps`."""
+        if not self.stepped:
+            return np.zeros(len(self.released_granule), np.int64)
+        step = self.released_column(*self.columns("step"))
+        return np.asarray(step.values, np.int64)[step.codes] - 1
+
+    @cached_property
     def people(self) -> People:
         return people_of(self.private.original)
 
@@ -146,7 +189,51 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def granule(self) -> Integers:
         """Index of the granule that admits each original row; -1 without a time or such a granule."""
+        if self.stepped:
+            return self._readings[1]
         return np.where(self.people.complete, self.granules.containing(self.people.moment), -1)
+
+    @cached_property
+    def step(self) -> Integers:
+        """Index of the step that each original row is read at; -1 at none."""
+        return self._readings[0] if self.stepped else np.zeros(len(self.people.person), np.int64)
+
+    @cached_property
+    def _readings(self) -> tuple[Integers, Integers]:
+        """Per original row the first step one of whose published classes admits it, and its granule there."""
+        people = self.people
+        quasi = self.folded(self.quasi)
+        # Rows with the same quasi-identifiers at the same instant are read alike: look at one of each.
+        times, time = np.unique(people.moment, return_inverse=True)
+        pairs = [(quasi, int(quasi.max(initial=0)) + 1), (time.ravel(), len(times))]
+        cell, cells = fold(pairs, len(quasi))
+        example = np.zeros(cells, np.int64)
+        example[cell] = np.arange(len(quasi))
+        step, granule = np.full(cells, -1, np.int64), np.full(cells, -1, np.int64)
+        for number, described in enumerate(self.steps):
+            classes, waiting = np.flatnonzero(self.class_step == number), np.flatnonzero(step < 0)
+            if not len(classes) or not len(waiting):
+                continue
+            rows = example[waiting]
+            granules = granules_of(self.release, *(bound[classes] for bound in self.bounds))
+            admitted = granules.containing(people.moment[rows])
+            at_class = _find_pairs((granules.start, granules.end), [bound[classes] for bound in self.bounds])
+            sides = [(admitted, at_class, len(granules.start))]
+            for column, name in enumerate(self.quasi):
+                published = encode(self.classes.column(column).take(pa.array(classes)))
+                left, right = align(self.labels_at(name, described["levels"].get(name)), published)
+                sides.append((left.codes[rows], right.codes, left.size))
+            # Before it is folded, a row in no granule takes the number of the first one.
+            sides[0] = (np.maximum(admitted, 0), at_class, len(granules.start))
+            reading, published_at, count = fold_both(sides)
+            is_class = np.zeros(count, dtype=bool)
+            is_class[published_at] = True
+            read = is_class[reading] & (admitted >= 0)
+            step[waiting[read]] = number
+            everywhere = _find_pairs((self.granules.start, self.granules.end), (granules.start, granules.end))
+            granule[waiting[read]] = everywhere[admitted[read]]
+        step, granule = step[cell], granule[cell]
+        return np.where(people.complete, step, -1), np.where(people.complete, granule, -1)
 
     @cached_property
     def quasi(self) -> dict[str, Coded]:
@@ -155,13 +242,43 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def labels(self) -> dict[str, Coded]:
         """The quasi-identifiers that the original rows are published with, by the ledger's mappings."""
-        return {name: self._mapped(name, values) for name, values in self.quasi.items()}
+        return {name: self._at_its_step(name) for name in self.quasi} if self.stepped else self.stated_labels
 
-    def _mapped(self, name: str, original: Coded) -> Coded:
-        mapping = self.private.mappings.get(name)
-        if mapping is None:
-            return original
-        value, published = (mapping[c].cast(plain_type(mapping[c].type)) for c in ("value", "published"))
+    @cached_property
+    def stated_labels(self) -> dict[str, Coded]:
+        """The quasi-identifiers at the levels that the manifest states for all rows."""
+        levels = self.release.manifest["levels"]
+        return {name: self.labels_at(name, levels.get(name)) for name in self.quasi}
+
+    def _at_its_step(self, name: str) -> Coded:
+        """What each row is published as at the step that it is read at."""
+        levels = {
+            step["levels"].get(name, {}).get("level", 0): step["levels"].get(name) for step in self.steps
+        }
+        if set(levels) == {0}:
+            return self.quasi[name]
+        level_of_step = [step["levels"].get(name, {}).get("level", 0) for step in self.steps]
+        level_of_row = np.array([*level_of_step, -1])[
+            self.step
+        ]  # a row that is read at no step takes the last
+        codes, texts, size = np.zeros(len(self.step), np.int64), [pa.array([], pa.string())], 0
+        for number, level in levels.items():
+            labels, rows = self.labels_at(name, level), level_of_row == number
+            codes[rows] = labels.codes[rows] + size
+            texts.append(labels.values.cast(pa.string()))
+            size += labels.size
+        merged = encode(pa.chunked_array(texts))
+        return Coded(merged.codes[codes], merged.values)
+
+    def labels_at(self, name: str, level: Mapping[str, Any] | None) -> Coded:
+        """What the values of a quasi-identifier are published as at a level; themselves at none."""
+        mapping, original = self.private.mappings.get(name), self.quasi[name]
+        if mapping is None or (self.stepped and level is None):
+            return original if mapping is None else Coded(original.codes, original.values.cast(pa.string()))
+        label = f"level {level['level']}" if self.stepped and level else "published"
+        if not {"value", label} <= set(mapping.column_names):
+            raise mismatch(f"the ledger's mapping of column `{name}` lacks a level")
+        value, published = (mapping[c].cast(plain_type(mapping[c].type)) for c in ("value", label))
         entry = pc.index_in(original.values.cast(value.type), value_set=value.combine_chunks())
         unmapped = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
         # A value that only withheld rows have was never published, so no mapping is needed.
@@ -203,9 +320,16 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def group(self) -> tuple[Integers, int]:
         """The number of each published row's class, and how many classes there are."""
-        labels, granule = self.label_code[self.published], self.granule[self.published]
-        sizes = int(labels.max(initial=0)) + 1, len(self.granules.start)
-        return fold([(labels, sizes[0]), (granule, sizes[1])], len(labels))
+        labels, granule, step = (part[self.published] for part in (self.label_code, self.granule, self.step))
+        sizes = int(labels.max(initial=0)) + 1, len(self.granules.start), len(self.steps)
+        return fold(list(zip((labels, granule, step), sizes, strict=True)), len(labels))
+
+
+def _find_pairs(among: Sequence[Integers], pairs: Sequence[Integers]) -> Integers:
+    """The index of each (start, end) among sorted ones."""
+    both = np.stack([np.concatenate(sides) for sides in zip(among, pairs, strict=True)], axis=1)
+    _, index = np.unique(both, axis=0, return_inverse=True)
+    return index.ravel()[len(among[0]) :]
 
 
 def roles_of(relation: Relation) -> dict[str, list[str]]:

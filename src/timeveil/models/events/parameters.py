@@ -41,7 +41,7 @@ class EventParameters(Reading):
     }
     explored = ("k", "suppress")
     stated = ("k", "choose", "suppress", "gaps", "nulls", "granularities")
-    unstated = (*READING, "hierarchies", "levels", "definitions", "engine", "memory_limit")
+    unstated = (*READING, "weights", "hierarchies", "levels", "definitions", "engine", "memory_limit")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
@@ -58,6 +58,15 @@ class EventParameters(Reading):
     )
     suppress: float = parameter(
         "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01
+    )
+    recode: Literal["global", "refined", "local", "tiling"] = parameter(
+        "How rows are made coarser: all alike, each as little as its groups allow, each as little as "
+        "possible, or in periods that do not overlap.",
+        default="global", example="local"
+    )
+    weights: Mapping[str, float] | None = parameter(
+        "How much the precision of a column matters where rows are not made coarser alike; 1 if not set.",
+        default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float
     )
     hierarchies: Mapping[str, Any] | None = parameter(
         "How a quasi-identifier may be made coarser: a file, intervals, prefixes or suppression.",
@@ -98,6 +107,36 @@ class EventParameters(Reading):
             "`memory_limit` applies to the engine duckdb only",
             'add {engine="duckdb"}, or leave {memory_limit} out',
         )
+
+
+    @rule("weights", "recode")
+    def only_steps_are_weighed(self) -> Problem:
+        """One way for all rows has nothing to trade."""
+        if self.weights is None:
+            return None
+        if self.recode == "global":
+            hint = 'add {recode="local"}, or leave {weights} out'
+            return "`weights` has no effect where all rows are made coarser alike", hint
+        numbers = [isinstance(weight, int | float) and 0 < weight < 1e6 for weight in self.weights.values()]
+        return None if all(numbers) else ("a weight is not a number above 0", "give a number, such as 2")
+
+    @rule("gaps", "recode")
+    def every_step_has_every_row(self) -> Problem:
+        """A row in a gap of one step and not of another could not be read by its time."""
+        if self.recode == "global" or self.gaps in ("error", "skip"):
+            return None
+        return (
+            "rows in gaps cannot be withheld or moved where rows are not made coarser alike",
+            'use {gaps="skip"}, or leave {recode} out',
+        )
+
+    @rule("choose", "recode")
+    def only_one_answer_is_chosen(self) -> Problem:
+        """`local` and `tiling` start from no global answer."""
+        if self.recode in ("global", "refined") or self.choose == "groups":
+            return None
+        hint = 'leave {choose} out, or use {recode="refined"}'
+        return f"`choose` has no effect with the recoding `{self.recode}`", hint
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ import pyarrow as pa
 from timeveil.calendar.axis import instants
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import TimeAxis
+from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers, distinct, fold
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
 from timeveil.models.events.evidence import Evidence, Mask
@@ -85,6 +86,9 @@ class Breach(Exposure):
 def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     """Try to find every person, in the original and in the release."""
     adversary = adversary or Adversary()
+    if evidence.stepped and adversary.tolerance:
+        message = "`tolerance` applies to releases with one granularity for all rows only"
+        raise ParameterError(message, hint="leave {tolerance} out: times are known exactly then")
     evidence.progress("reading visits", 0.1)
     scene = _Scene(evidence, adversary)
     evidence.progress("looking for people", 0.3)
@@ -130,6 +134,11 @@ class _Visits:
         self.published[visit[published[complete]]] = True
         self.quasi, self.when, self.person = quasi[example], when.ravel()[example], person[example]
         label, granule = (codes[complete[example]] for codes in (evidence.label_code, evidence.granule))
+        if evidence.stepped:
+            # Granules of several steps overlap: a known visit, to the instant, leads to one class.
+            code = np.full(len(published), -1)
+            code[published] = evidence.group[0]
+            label, granule = code[complete[example]], np.zeros(visits, np.int64)
         self.moments, self.label, shown = moments, label, self.published
         self.original = Crowd(self.quasi, self.when, self.person, len(moments))
         self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
@@ -152,7 +161,7 @@ class _Scene:
         # Granules begin and end on whole instants, so fractions do not matter.
         first = np.searchsorted(granules.end, earliest // people.per_instant, side="right")
         last = np.searchsorted(granules.reach, latest // people.per_instant, side="right")
-        self._granules = first, last
+        self._granules = (0 * first, 0 * last + 1) if evidence.stepped else (first, last)
 
     def in_original(self, visits: Integers) -> Integers:
         """The ranges of the crowd `original` whose people fit each of these visits."""

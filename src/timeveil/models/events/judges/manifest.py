@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import available
@@ -22,11 +23,12 @@ from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import Evidence
 
-ROLES = ("quasi", "keep", "sensitive", "time", "start", "end")
+ROLES = ("quasi", "keep", "sensitive", "time", "start", "end", "step")
 """The roles of published columns, in published order."""
 
 _NUMBERS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 _TALLY = dict.fromkeys(_NUMBERS, COUNT)
+_STEP_NUMBERS = ("rows", "groups", "smallest_group")
 _LEVELS = Named({"level": from_to(1, 1_000), "name": TEXT})
 _CHOICE_RULES = ("groups", "generality")
 _ROUNDING = 1e-9
@@ -44,6 +46,7 @@ MANIFEST = checks.manifest_of(
             "gaps": one_of("error", "skip", "suppress", "next"),
             "nulls": one_of("error", "withhold"),
             "granularities": checks.NAMES_OR_NULL,
+            "recode?": one_of("refined", "local", "tiling"),
             **checks.IF_SET,
         },
         "levels": _LEVELS,
@@ -51,6 +54,8 @@ MANIFEST = checks.manifest_of(
         "frontier": [TEXT],
         "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
         "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
+        "steps?": [{"levels": _LEVELS, "granularity": TEXT, **dict.fromkeys(_STEP_NUMBERS, COUNT)}],
+        "definitions?": [DEFINITION],
         "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY}],
     },
 )
@@ -66,9 +71,10 @@ def check_columns(release: Release, findings: checks.Findings) -> bool:
     stated, time = release.manifest["columns"], release.manifest["time"]
     column, roles = time["column"], [c["role"] for c in stated]
     instants = [column, f"{column}_start", f"{column}_end"]
+    step = [f"{column}_step"] if "steps" in release.manifest else []
     facts: dict[str, object] = {
         "columns:roles": roles == sorted(roles, key=ROLES.index),
-        "columns:time": [c["name"] for c in stated if c["role"] in ROLES[3:]] == instants,
+        "columns:time": [c["name"] for c in stated if c["role"] in ROLES[3:]] == [*instants, *step],
     }
     sound = findings.expect_all(facts, roles=", ".join(ROLES))
     if not checks.check_columns(release, findings) or not sound:
@@ -80,7 +86,17 @@ def check_columns(release: Release, findings: checks.Findings) -> bool:
         "columns:clock": _is_clock(time, plain_type(start)),
     }
     findings.expect_all(facts, name=column)
+    if step:
+        findings.expect("columns:step", _has_steps(release, step[0]), name=column)
     return not findings.violations
+
+
+def _has_steps(release: Release, name: str) -> bool:
+    """Whether the column of steps holds their numbers, and each step has rows."""
+    if plain_type(schema_of(release).field(name).type) != pa.int32():
+        return False
+    numbers = {number for batch in release.batches() for number in batch.column(name).unique().to_pylist()}
+    return numbers == set(range(1, len(release.manifest["steps"]) + 1))
 
 
 def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:
@@ -111,6 +127,33 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
     }
     findings.expect_all(facts, **counts)
     _check_choice(evidence, findings)
+    _check_steps(evidence, findings)
+
+
+def _check_steps(evidence: Evidence, findings: checks.Findings) -> None:
+    """Expect the rows and groups that the table has at each step."""
+    manifest = evidence.release.manifest
+    if not findings.expect("steps:recode", evidence.stepped == ("recode" in manifest["parameters"])):
+        return
+    if not evidence.stepped:
+        return
+    findings.check("the steps have the rows and groups that release.json states")
+    definitions, steps = manifest["definitions"], manifest["steps"]
+    rows = np.bincount(evidence.class_step, np.asarray(evidence.classes["rows"]), len(steps))
+    groups = np.bincount(evidence.class_step, minlength=len(steps))
+    counted = zip(steps, rows.tolist(), groups.tolist(), strict=True)
+    wrong = sum(
+        (step["rows"], step["groups"]) != numbers for step, *pair in counted for numbers in [tuple(pair)]
+    )
+    names = list(dict.fromkeys(step["granularity"] for step in steps))
+    smallest = min((step["smallest_group"] for step in steps), default=0)
+    facts = {
+        "steps:definitions": [d.get("name") for d in definitions] == names
+        and all(checks.has_catalogue_title(d, manifest["time"]) for d in definitions),
+        "steps:levels": all(set(step["levels"]) <= set(manifest["levels"]) for step in steps),
+        "steps:numbers": not wrong and smallest == manifest["counts"]["smallest_group"],
+    }
+    findings.expect_all(facts, wrong=wrong, steps=len(steps))
 
 
 def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
@@ -179,12 +222,13 @@ def _check_candidates(
         if not candidate["allowed"]:
             feasible = candidate["smallest_group"] >= parameters["k"]
         wrong += feasible != candidate["feasible"]
-    exact, withheld = parameters["nulls"] == "error", counts["withheld"]
+    exact, withheld, recode = parameters["nulls"] == "error", counts["withheld"], parameters.get("recode")
     facts = {
-        "candidates:groups": groups == counts["groups"],
+        # At steps of their own, rows make other groups than the chosen granularity would.
+        "candidates:groups": recode or groups == counts["groups"],
         "candidates:below": (smallest < parameters["k"]) == (chosen["groups_below_k"] > 0),
-        "candidates:smallest": chosen["groups_below_k"] or smallest == counts["smallest_group"],
-        "candidates:withheld": omitted == withheld if exact else omitted <= withheld,
+        "candidates:smallest": recode or chosen["groups_below_k"] or smallest == counts["smallest_group"],
+        "candidates:withheld": recode == "tiling" or (omitted == withheld if exact else omitted <= withheld),
         "candidates:feasible": not wrong,
     }
     numbers = {"chosen_groups": groups, "chosen_smallest": smallest, "omitted": omitted, "wrong": wrong}

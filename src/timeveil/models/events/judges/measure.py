@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode
 from timeveil.evidence.risk import Floats, withheld_by
@@ -35,12 +36,15 @@ class Loss:
     left. `withheld_by` has per published column the largest share withheld of the rows with one value, where
     20 rows or more have it. `width_before` is the precision of the original times and `width_after` the mean
     width of a published row's granule, in `width_unit` (`second`, or `month` on an axis of months); a granule
-    without a start or an end counts as wide as the data. `window_error_median` and `window_error_mean` are
+    without a start or an end counts as wide as the data; `width_effective` is their geometric mean. `bits` is
+    what a published row loses on average per generalised quasi-identifier, -log2 P(value | label), and of the
+    time, log2(width / narrowest width), the narrowest being that of the finest granularity that was allowed.
+    `window_error_median` and `window_error_mean` are
     relative errors of `windows` random window counts against all original rows; a true count below 0.1 % of
     the rows is taken as 0.1 %.
     """
 
-    ALSO: ClassVar = ("suppressed_share",)
+    ALSO: ClassVar = ("suppressed_share", "bits_per_row")
 
     rows: int
     groups: int
@@ -52,7 +56,9 @@ class Loss:
     people_per_group: float
     width_before: float
     width_after: float
+    width_effective: float
     width_unit: str
+    bits: Mapping[str, float]
     windows: int
     window_error_median: float
     window_error_mean: float
@@ -61,6 +67,11 @@ class Loss:
     def suppressed_share(self) -> float:
         """Share of all rows that were withheld."""
         return self.suppressed / max(self.rows + self.suppressed, 1)
+
+    @property
+    def bits_per_row(self) -> float:
+        """Information that a published row loses on average, over all columns."""
+        return sum(self.bits.values())
 
     as_dict = as_dict
 
@@ -71,7 +82,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     people, published, (group, groups) = evidence.people, evidence.published, evidence.group
     members, _, _ = distinct_pairs(group, people.person[published], people.people)
     everyone = len(distinct(people.person[people.complete]))
-    rows, errors = int(people.complete.sum()), np.zeros(0)
+    rows, errors, widths = int(people.complete.sum()), np.zeros(0), _widths(evidence)
     if rows and windows:
         evidence.progress("counting in windows", 0.5)
         drawn = draw_windows(evidence, windows, np.random.default_rng(seed))
@@ -87,7 +98,9 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
         rows_per_group=len(group) / groups if groups else 0.0,
         people_per_group=len(members) / groups if groups else 0.0,
         width_before=float(people.precision),
-        width_after=_mean_width(evidence),
+        width_after=float(widths.mean()) if len(widths) else 0.0,
+        width_effective=float(np.exp(np.log(widths).mean())) if len(widths) else 0.0,
+        bits=_bits(evidence, widths),
         width_unit="month" if people.axis.unit in ("month", "year") else "second",
         windows=len(errors),
         window_error_median=float(np.median(errors)) if len(errors) else 0.0,
@@ -95,16 +108,45 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     )
 
 
-def _mean_width(evidence: Evidence) -> float:
-    """Mean width of a published row's granule; an endless one is cut to the extent of the data."""
+def _widths(evidence: Evidence) -> Floats:
+    """The width of every published row's granule; an endless one is cut to the extent of the data."""
     people, granules = evidence.people, evidence.granules
     granule = evidence.granule[evidence.published]
     if not len(granule):
-        return 0.0
+        return np.zeros(0)
     moments = people.moment[people.complete]
     start = np.where(granules.start == LOWEST, moments.min(), granules.start)
     end = np.where(granules.end == HIGHEST, moments.max() + people.resolution, granules.end)
-    return float((end - start)[granule].mean())
+    widths: Floats = np.maximum(end - start, 1)[granule].astype(float)
+    return widths
+
+
+def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
+    """What a published row loses on average, in bits, by column."""
+    if not len(widths):
+        return {}
+    people, published, lost = evidence.people, evidence.published, {}
+    for name, values in evidence.quasi.items():
+        levels = [step["levels"].get(name) for step in evidence.steps]
+        rows_with_value, bits = np.bincount(values.codes[people.complete], minlength=values.size), 0.0
+        for level in [level for n, level in enumerate(levels) if level and level not in levels[:n]]:
+            at_level = published & np.array([other == level for other in levels])[evidence.step]
+            label = evidence.labels_at(name, level)
+            rows_with_label = np.bincount(label.codes[people.complete], minlength=label.size)
+            often = rows_with_label[label.codes[at_level]] / rows_with_value[values.codes[at_level]]
+            bits += float(np.log2(often).sum())
+        if any(levels):
+            lost[name] = bits / len(widths)
+    calendar = evidence.private.facts.get("calendar", {})
+    allowed = [
+        name for name, candidate in evidence.release.manifest["candidates"].items() if candidate["allowed"]
+    ]
+    shortest = [Granularity.from_dict(calendar[name]).rule.shortest for name in allowed if name in calendar]
+    narrowest = max(min(shortest, default=1), people.resolution)
+    lost[evidence.release.manifest["time"]["column"]] = float(
+        np.log2(np.maximum(widths / narrowest, 1)).mean()
+    )
+    return lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +177,8 @@ def draw_windows(evidence: Evidence, windows: int, rng: np.random.Generator) -> 
 def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Floats]:
     """Per window the rows of the original, and what `answer` would estimate from the release."""
     people, names = evidence.people, evidence.columns("quasi")
-    complete, start = np.flatnonzero(people.complete), evidence.bounds[0]
-    granule, rows = np.searchsorted(evidence.granules.start, start), np.asarray(evidence.classes["rows"])
+    complete, granule = np.flatnonzero(people.complete), evidence.class_granule
+    rows = np.asarray(evidence.classes["rows"])
     truth, guess = np.zeros(len(windows.low)), np.zeros(len(windows.low))
     times, position = np.unique(people.moment[complete], return_inverse=True)
     low, high = (np.searchsorted(times, edge) for edge in (windows.low, windows.high))

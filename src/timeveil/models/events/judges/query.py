@@ -14,11 +14,12 @@ import math
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence import published
-from timeveil.evidence.conditions import Conditions
+from timeveil.evidence.conditions import EXACT, Conditions
 from timeveil.evidence.published import Instant, Moment, WindowCount, classes_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
@@ -34,14 +35,20 @@ def answer(evidence: Evidence, query: WindowCount) -> Estimate:
     release, axis = evidence.release, evidence.axis
     conditions = Conditions(release, query.where, evidence.columns("quasi", "keep", "sensitive"))
     low, high = window_of(axis, query.between)
-    keys = [*evidence.columns("start", "end"), *conditions.by_label]
-    counts = classes_of(release, keys, among=conditions.mask)
-    start, end = bounds_of(axis, counts.column(0), counts.column(1))
-    granule = np.unique(np.stack([start, end], axis=1), axis=0, return_inverse=True)[1].ravel()
-    parts = np.array(shares(granules_of(release, start, end), low, high))[:, granule]
-    for number, column in enumerate(conditions.by_label, start=2):
-        parts = parts * conditions.shares(column, counts.column(number))
-    expected, certain, possible = (float(part @ np.asarray(counts["rows"])) for part in parts)
+    keys = [*evidence.columns("start", "end"), *conditions.by_label, *evidence.columns("step")]
+    counts, estimate = classes_of(release, keys, among=conditions.mask), np.zeros(3)
+    for number, step in enumerate(evidence.steps):
+        classes = counts
+        if evidence.stepped:
+            classes = counts.take(pa.array(np.flatnonzero(np.asarray(counts.column(-2)) == number + 1)))
+        start, end = bounds_of(axis, classes.column(0), classes.column(1))
+        granule = np.unique(np.stack([start, end], axis=1), axis=0, return_inverse=True)[1].ravel()
+        parts = np.array(shares(granules_of(release, start, end), low, high))[:, granule]
+        for position, column in enumerate(conditions.by_label, start=2):
+            level = step["levels"].get(column, {"name": EXACT})["name"] if evidence.stepped else None
+            parts = parts * conditions.shares(column, classes.column(position), level)
+        estimate += parts @ np.asarray(classes["rows"])
+    expected, certain, possible = estimate.tolist()
     # An empty window contains no row, withheld or not.
     withheld = release.manifest["counts"]["withheld"] if low < high else 0
     return Estimate(expected, low=certain, high=possible + withheld, unknown=conditions.unknown)

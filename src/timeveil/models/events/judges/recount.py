@@ -93,7 +93,7 @@ class _Visits:
     @classmethod
     def of(cls, evidence: Evidence, times: int, time: Integers) -> Self:
         people, complete = evidence.people, np.flatnonzero(evidence.people.complete)
-        label, person = evidence.label_code[complete], people.person[complete]
+        label, person = evidence.folded(evidence.stated_labels)[complete], people.person[complete]
         sizes = int(label.max(initial=0)) + 1, people.people
         cells, cell, rows = np.unique(label * times + time, return_inverse=True, return_counts=True)
         owner, _ = fold([(label, sizes[0]), (person, sizes[1])], len(label))

@@ -12,6 +12,8 @@ rows, one for one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,6 +75,7 @@ SENTENCES = {
     "columns:respondent": "the respondent is among the published columns",
     "columns:role": "the {role} columns are not those of the original",
     "columns:roles": "the roles are not in the order {roles}",
+    "columns:step": "the column `{name}_step` does not number the steps of the manifest, each with rows",
     "columns:time": "the manifest does not state one label, one start and one end of the time",
     "counts:groups": "the table has {classes:group}; the manifest states {groups}",
     "counts:read": "the manifest states {rows_read:row} read; the original has {original}",
@@ -104,6 +107,12 @@ SENTENCES = {
     "smallest-group:people": "the smallest group has {smallest:person}; the manifest states {smallest_group}",
     "smallest-group:rows": "the manifest states that the smallest group has {smallest_group:person}, "
     "but one has {smallest:row}",
+    "steps:definitions": "the granularities of the steps are not those defined",
+    "steps:ledger": "the steps are not those of the run",
+    "steps:levels": "a step generalises a column that is not among the generalised ones",
+    "steps:numbers": "{wrong} of {steps:step} with other numbers than the table",
+    "steps:people": "{wrong} of {steps:step} stated with another smallest group than the original's",
+    "steps:recode": "steps and `parameters.recode` do not fit together",
     "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
 }
 
@@ -150,11 +159,24 @@ def _check_sizes(evidence: Evidence, findings: Findings) -> None:
 
 def _check_granules(evidence: Evidence, findings: Findings) -> None:
     """Every label with its start and end is one granule of the stated calendar, and each granule has one."""
-    names = evidence.classes.column_names[-4:-1]
-    granules = evidence.classes.group_by(names).aggregate([]).select(names)
-    if not len(granules):
-        return
     findings.check("every label, start and end is a granule of the stated granularity")
+    quasi = len(evidence.columns("quasi"))
+    names = evidence.classes.column_names[quasi : quasi + 3]
+    manifest = evidence.release.manifest
+    definitions = {d.get("name"): d for d in manifest.get("definitions", ())}
+    for number, step in enumerate(evidence.steps):
+        at_step = pa.array(np.flatnonzero(evidence.class_step == number))
+        granules = evidence.classes.take(at_step).group_by(names).aggregate([]).select(names)
+        definition = (
+            definitions.get(step["granularity"]) if evidence.stepped else manifest["granularity_definition"]
+        )
+        if len(granules):
+            _check_granules_of(evidence, granules, definition, findings)
+
+
+def _check_granules_of(
+    evidence: Evidence, granules: pa.Table, definition: Mapping[str, Any] | None, findings: Findings
+) -> None:
     label, *bounds = granules.columns
     start, end = bounds_of(evidence.axis, *bounds)
     findings.expect("label:missing", not label.null_count, granules=label.null_count)
@@ -162,7 +184,8 @@ def _check_granules(evidence: Evidence, findings: Findings) -> None:
     findings.expect("label:distinct", one_each, granules=len(granules))
     try:
         whole = [_is_exact(evidence.axis, *pair) for pair in zip((start, end), bounds, strict=True)]
-        wrong = int((~_fits(evidence, label, start, end) | ~np.logical_and(*whole)).sum())
+        granularity = fit(Granularity.from_dict(dict(definition or {})), evidence.axis)
+        wrong = int((~_fits(evidence.axis, granularity, label, start, end) | ~np.logical_and(*whole)).sum())
     except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # the definition is anyone's
         findings.expect("granule:definition", False)
         return
@@ -174,10 +197,10 @@ def _is_exact(axis: TimeAxis, moments: Integers, stated: pa.ChunkedArray) -> Mas
     return np.asarray(pc.fill_null(pc.equal(published(axis, moments), stated), True))
 
 
-def _fits(evidence: Evidence, label: pa.ChunkedArray, start: Integers, end: Integers) -> Mask:
+def _fits(
+    axis: TimeAxis, granularity: Granularity, label: pa.ChunkedArray, start: Integers, end: Integers
+) -> Mask:
     """Which are the granule that holds their first instant (or last, or any, where unbounded)."""
-    axis, definition = evidence.axis, evidence.release.manifest["granularity_definition"]
-    granularity = fit(Granularity.from_dict(dict(definition)), axis)
     inside = np.where(start > LOWEST, start, np.where(end < HIGHEST, end - 1, 0))
     probes, probe = np.unique(inside, return_inverse=True)
     timeline = Timeline(axis, Ticks(width=1, phase=0, name="second"), probes, gaps="skip")
@@ -249,7 +272,10 @@ def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
     findings.expect_none("incomplete-rows", rows=retained & ~complete)
     rows = np.flatnonzero(retained & (evidence.granule >= 0))
     findings.expect_none("no-class:granule", rows=int((retained & complete).sum()) - len(rows))
-    columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
+    columns = [
+        (evidence.granule[rows], evidence.released_granule, len(evidence.granules.start)),
+        (evidence.step[rows], evidence.released_step, len(evidence.steps)),
+    ]
     columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
     return rows, fold_both(columns)
 
@@ -272,6 +298,16 @@ def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: 
     below, smallest = int((people < k).sum()), int(people.min())
     facts = {"people-below-k": not below, "smallest-group:people": stated == smallest}
     findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
+    if evidence.stepped:
+        findings.check("the steps are those of the run, each with its smallest group")
+        crowds = np.bincount(members, minlength=count)
+        smallest_of = np.full(len(evidence.steps), np.iinfo(np.int64).max)
+        np.minimum.at(smallest_of, evidence.step[rows], crowds[original])
+        wrong = sum(
+            step["smallest_group"] != least for step, least in zip(evidence.steps, smallest_of, strict=True)
+        )
+        findings.expect("steps:people", not wrong, wrong=wrong, steps=len(evidence.steps))
+        findings.expect("steps:ledger", list(evidence.steps) == evidence.private.facts.get("steps"))
 
 
 def _check_labels(evidence: Evidence, findings: Findings) -> None:
@@ -279,10 +315,14 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
     manifest = evidence.release.manifest
     if manifest["levels"]:
         findings.check("a label contains the values published under it, and is spelt like none where stated")
-    for name, level in manifest["levels"].items():
+    levels = [
+        (name, level, n) for n, step in enumerate(evidence.steps) for name, level in step["levels"].items()
+    ]
+    for name, level, number in levels:
         values, labels = evidence.quasi[name], evidence.labels[name]
         texts = [value if value is None else str(value) for value in values.values.to_pylist()]
-        pairs = distinct_pairs(values.codes[evidence.retained], labels.codes[evidence.retained], labels.size)
+        rows = evidence.retained & (evidence.step == number)
+        pairs = distinct_pairs(values.codes[rows], labels.codes[rows], labels.size)
         shown = labels.values.take(pairs[1]).to_pylist()
         published = [(texts[value], label) for value, label in zip(pairs[0], shown, strict=True)]
         wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in published)

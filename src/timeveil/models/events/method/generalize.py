@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +37,7 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Levels, Published, Tally, open_events, published_schema
 from timeveil.errors import InfeasibleError
+from timeveil.models.events.method.local import Recoding, bits_of_ways, mappings_of, recode_rows, stated_steps
 from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
@@ -44,6 +46,9 @@ from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 """What a manifest states about the groups of one candidate."""
+
+COMPARED_ROWS = 1_000_000
+"""Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
 
 
 def generalize_time(
@@ -55,6 +60,8 @@ def generalize_time(
     choose: str = "groups",
     zone: str | None = None,
     suppress: float = 0.0,
+    recode: Literal["global", "refined", "local", "tiling"] = "global",
+    weights: Mapping[str, float] | None = None,
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
     levels: Mapping[str, int] | None = None,
     engine: str = "memory",
@@ -78,7 +85,10 @@ def generalize_time(
     `granularities` limits the calendar (default: all that fit the data). `choose` picks among those that
     keep the promise: `"groups"` (most groups), `"generality"` (the paper's least general) or a
     granularity by name. `levels` pins a column with a hierarchy to one of its levels. `suppress` is the
-    share of rows that may be withheld in groups below k. `gaps` says what happens to rows in no granule:
+    share of rows that may be withheld in groups below k. `recode` says whether all rows are made coarser
+    alike (`"global"`) or each as little as its group of the global answer allows (`"refined"`), as little as
+    possible (`"local"`) or in periods that do not overlap (`"tiling"`); `weights` says how much the
+    precision of a column, or of the time, matters then. `gaps` says what happens to rows in no granule:
     `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule.
 
     >>> import pyarrow as pa
@@ -111,10 +121,15 @@ def generalize_time(
         feasible = _feasible(counts)
         chosen, tried = _choose(counts, feasible)
         progress("generalising", 0.8)
-        granularity = plan.by_name(plan.named or chosen.granularity)
-        published = events.publish(plan.timeline, granularity, counts.levels(chosen.levels), k)
+        if parameters.recode == "global":
+            granularity = plan.by_name(plan.named or chosen.granularity)
+            published = events.publish(plan.timeline, granularity, counts.levels(chosen.levels), k)
+            progress("done", 1.0)
+            return _assemble(counts, feasible, chosen, tried, published)
+        recoding = recode_rows(counts, chosen, partial(_is_feasible, counts))
+        published = events.publish_steps(plan.timeline, counts.steps(recoding.steps), recoding.cells)
         progress("done", 1.0)
-        return _assemble(counts, feasible, chosen, tried, published)
+        return _assemble(counts, feasible, recoding.within, tried, published, recoding)
     finally:
         events.close()
 
@@ -143,8 +158,6 @@ def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: R
 def _feasible(counts: Counts) -> list[Node]:
     """Count every node that may matter; those that keep the promise."""
     order, suppress = counts.order, counts.plan.parameters.suppress
-    # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
-    most = suppress * counts.rows + 1e-9
     feasible: list[Node] = []
     for combination in order.levels:
         nodes = [Node(combination, g.name) for g in order.granularities]
@@ -152,8 +165,15 @@ def _feasible(counts: Counts) -> list[Node]:
         # can merge into ones that are published.
         minimal = order.minimal(feasible) if suppress == 0 else []
         if not all(any(order.is_finer(finer, node) for finer in minimal) for node in nodes):
-            feasible += [n for n in nodes if counts(n).kept_groups and counts(n).rows_below_k <= most]
+            feasible += [node for node in nodes if _is_feasible(counts, node)]
     return feasible
+
+
+def _is_feasible(counts: Counts, node: Node) -> bool:
+    """Whether a node keeps the promise and withholds no more than is allowed."""
+    # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
+    most, tally = counts.plan.parameters.suppress * counts.rows + 1e-9, counts(node)
+    return tally.kept_groups > 0 and tally.rows_below_k <= most
 
 
 def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
@@ -231,7 +251,12 @@ def _infeasible(counts: Counts) -> InfeasibleError:
 
 
 def _assemble(
-    counts: Counts, feasible: Sequence[Node], chosen: Node, tried: int, published: Published
+    counts: Counts,
+    feasible: Sequence[Node],
+    chosen: Node,
+    tried: int,
+    published: Published,
+    recoding: Recoding | None = None,
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     plan, frontier, nodes = counts.plan, counts.order.minimal(feasible), None
@@ -241,13 +266,16 @@ def _assemble(
             | _numbers(counts(node))
             for node in frontier
         ]
-    levels, complete = counts.levels(chosen.levels), counts.rows == plan.relation.rows
-    distinct = [column for column, table in levels.items() if complete and _has_distinct_labels(table)]
+    mappings, complete = counts.levels(chosen.levels), counts.rows == plan.relation.rows
+    distinct = [column for column, table in mappings.items() if complete and _has_distinct_labels(table)]
+    labels = {"distinct_labels": distinct} if mappings else {}
+    if recoding:
+        mappings, labels = mappings_of(counts, recoding), stated_steps(counts, recoding)
     sections = {
         "levels": counts.level_names(chosen.levels),
-        **({"distinct_labels": distinct} if levels else {}),
+        **labels,
         "frontier": [node.granularity for node in frontier if node.levels == chosen.levels],
-        "candidates": _candidates(counts, feasible, chosen),
+        "candidates": _candidates(counts, chosen),
     }
     facts = {
         "people": counts.people,
@@ -256,8 +284,10 @@ def _assemble(
         "skipped": dict(plan.skipped),
         "read_at": plan.base.name,
     }
+    if recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.gaps != "suppress":
+        facts["bits"] = bits_of_ways(counts, chosen, partial(_is_feasible, counts))
     label = plan.named or chosen.granularity
-    return _pair(plan, label, levels, published, sections, facts, nodes)
+    return _pair(plan, label, mappings, published, sections, facts, nodes)
 
 
 def _has_distinct_labels(level: pa.Table) -> bool:
@@ -292,9 +322,13 @@ def _pair(
     nodes: list[dict[str, Any]] | None = None,
 ) -> tuple[Release, Ledger]:
     relation, parameters, promise = plan.relation, plan.parameters, KAnonymity(plan.parameters.k)
-    roles, axis, schema = relation.roles, relation.clock, published_schema(relation, levels)
+    roles, axis = relation.roles, relation.clock
+    steps = sections.get("steps")
+    generalised = levels if steps is None else {column for step in steps for column in step["levels"]}
+    schema = published_schema(relation, generalised, stepped=steps is not None)
     by_role = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
-    column_roles = [role for role, names in by_role.items() for _ in names] + ["time", "start", "end"]
+    column_roles = [role for role, names in by_role.items() for _ in names]
+    column_roles += ["time", "start", "end", "step"][: len(schema) - len(column_roles)]
     hint, in_gaps = "fill in missing people and times", sections["candidates"][label]["rows_in_gaps"]
     if parameters.gaps == "suppress" and in_gaps:
         hint = f'move rows out of the gaps of `{label}` with {{gaps="next"}}'
@@ -328,13 +362,14 @@ def _pair(
         "calendar": {name: calendar[name] for name in sections["candidates"]},
         "levels": sections["levels"],
         "combinations": nodes,
+        **({} if steps is None else {"steps": steps}),
     }
     facts = {**facts, **run, "dropped": list(relation.dropped), **relation.exceptions}
     ledger = Ledger("time", published.entries, relation, mappings=levels, facts=facts)
     return Release(promise, manifest, {"data": published.data}), ledger
 
 
-def _candidates(counts: Counts, feasible: Sequence[Node], chosen: Node) -> dict[str, dict[str, Any]]:
+def _candidates(counts: Counts, chosen: Node) -> dict[str, dict[str, Any]]:
     """Every granularity that may be chosen, and the base, at the chosen levels."""
     tallies, order = counts.scan(chosen.levels), counts.order
     allowed, base = [g.name for g in counts.plan.allowed], counts.plan.base.name
@@ -345,7 +380,7 @@ def _candidates(counts: Counts, feasible: Sequence[Node], chosen: Node) -> dict[
         candidates[name] = _numbers(tallies[counted_as]) | {
             # Granularities may group the data alike, and yet one moves rows out of its gaps.
             "rows_in_gaps": counts.rows_in_gaps(name),
-            "feasible": Node(chosen.levels, counted_as) in feasible if name in allowed else is_safe,
+            "feasible": _is_feasible(counts, Node(chosen.levels, counted_as)) if name in allowed else is_safe,
             "allowed": name in allowed,
             "aliases": order.aliases.get(name, []),
         }

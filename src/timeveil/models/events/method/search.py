@@ -28,7 +28,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Positions, Timeline, at_least, base_for
 from timeveil.domain.relation import Relation
-from timeveil.engines import Events, Levels, Tally
+from timeveil.engines import Cells, Events, Levels, Step, Tally
 from timeveil.errors import InputError
 from timeveil.models.events.parameters import EventParameters
 from timeveil.recoding import Hierarchy
@@ -217,7 +217,9 @@ class Counts:
         self._events, self._ladders = events, ladders
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}
-        self.order = Order(plan.timeline, plan.allowed, [usable for _, usable in ladders.values()])
+        self.columns, self.usable = list(ladders), [levels for _, levels in ladders.values()]
+        self.order = Order(plan.timeline, plan.allowed, self.usable)
+        self.values = events.values
 
     def __call__(self, node: Node) -> Tally:
         return self.scan(node.levels)[node.granularity]
@@ -234,6 +236,15 @@ class Counts:
 
     def rows_in_gaps(self, name: str) -> int:
         return self._events.rows_in_gaps(self.plan.timeline, self.plan.by_name(name))
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells at the values themselves."""
+        return self._events.cells()
+
+    def steps(self, nodes: Sequence[Node]) -> list[Step]:
+        """What each of some nodes publishes."""
+        return [(self.plan.by_name(node.granularity), self.levels(node.levels)) for node in nodes]
 
     def levels(self, combination: tuple[int, ...]) -> Levels:
         """What each generalised quasi-identifier publishes at these levels."""

@@ -39,6 +39,9 @@ SAMPLE = 2_000
 WINDOWS = 1_000
 """Random window counts that the loss is measured by in a report."""
 _MOST_CANDIDATES = 40
+_SHOWN_STEPS = 4
+_WORTH_SAVING = 2.0
+"""Bits a row from which on a run says what another way to recode would save."""
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
@@ -52,6 +55,10 @@ class Facts(ReleaseFacts):
         self.granularity: str = self.manifest["granularity"]
         self.levels: Mapping[str, Mapping[str, Any]] = self.manifest["levels"]
         self.quasi = columns_of(evidence.release, "quasi")
+        self.steps: Sequence[Mapping[str, Any]] = self.manifest.get("steps", ())
+        self.largest_steps = sorted(self.steps, key=lambda step: -step["rows"])[:_SHOWN_STEPS]
+        bits = self.run.get("bits", {"global": 0.0, "local": 0.0})
+        self.saving = bits if bits["global"] - bits["local"] > _WORTH_SAVING else None
         candidates = self.manifest["candidates"]
         self.allowed = {name: counts for name, counts in candidates.items() if counts["allowed"]}
         self.aliases = [alias for counts in self.allowed.values() for alias in counts["aliases"]]
@@ -164,7 +171,7 @@ class Facts(ReleaseFacts):
     @property
     def generalisable(self) -> list[str]:
         """Columns with a hierarchy, also where no combination makes them coarser."""
-        levels = (column for node in self.combinations for column in node["levels"])
+        levels = (column for node in (*self.combinations, *self.steps) for column in node["levels"])
         return list(dict.fromkeys((*self.hierarchies, *levels)))
 
     @property
@@ -187,10 +194,18 @@ class Facts(ReleaseFacts):
         return [
             ("rows published", counts["rows"]),
             ("rows withheld", f"{counts['withheld']:,} of {counts['rows_read']:,}"),
-            ("granularity of time", name(self.granularity)),
+            ("granularity of time", self.granularity_in_words),
             ("groups of the same quasi-identifiers and time", counts["groups"]),
             ("people in the smallest group", counts["smallest_group"]),
         ]
+
+    @property
+    def granularity_in_words(self) -> str:
+        """The granularity of all rows, or those of the steps from fine to coarse."""
+        names = list(dict.fromkeys(step["granularity"] for step in self.steps))
+        return (
+            f"{name(names[0])} to {name(names[-1])}, row by row" if len(names) > 1 else name(self.granularity)
+        )
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -295,9 +310,8 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     progress("attacking", 0.2)
     breach = attack(f.evidence, Adversary())
     near = Adversary(tolerance=1 if time["kind"] == "relative" else 86_400, sample=SAMPLE)
-    attempts = [
-        Attempt(knowledge(tried, release), tried, f.k) for tried in (breach, attack(f.evidence, near))
-    ]
+    tried = [breach] if f.steps else [breach, attack(f.evidence, near)]
+    attempts = [Attempt(knowledge(attempt, release), attempt, f.k) for attempt in tried]
     most_rows = int(np.bincount(f.evidence.people.person).max(initial=0))
     for visits in (2, 3):
         if visits <= max(2, most_rows):

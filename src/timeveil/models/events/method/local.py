@@ -1,0 +1,309 @@
+"""Rows at steps of their own: which steps there are, in which order, and what each way of recoding takes.
+
+A step is a node of the search: a level per hierarchy and a granularity. What a row loses at a step is counted
+in bits, -log2 P(value | label) per quasi-identifier and log2(width / narrowest width) for the time, each
+times its weight. Steps are ordered by the mean loss of all rows.
+
+    refined   sweep inside the groups of the global answer: no row is coarser than there
+    local     sweep inside the coarsest step that keeps the promise
+    tiling    one combination of levels, and per combination of quasi-identifiers the periods without overlap
+              that lose least
+
+Cost: `tiling` sorts the visits once per combination of levels and granularity, and then looks at every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.axis import instants
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Timeline
+from timeveil.engines import Codes, Int64s, Recoded
+from timeveil.errors import ParameterError
+from timeveil.models.events.method.search import Counts, Node
+from timeveil.models.events.method.sweep import WITHHELD, sweep
+from timeveil.reading.encoding import combine, publish_values
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+MOST_COMBINATIONS = 64
+"""Combinations of levels that are all tried; with more, one chain of them is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recoding:
+    """The steps that rows are published at, from fine to coarse, and the node that contains them all."""
+
+    within: Node
+    steps: list[Node]
+    cells: Recoded
+
+
+def recode_rows(
+    counts: Counts, answer: Node, is_feasible: Callable[[Node], bool], way: str | None = None
+) -> Recoding:
+    """Publish every row at a step of its own; `answer` is what a global search chose."""
+    scale, way = Scale(counts), way or counts.plan.parameters.recode
+    if way == "tiling":
+        return _tiling(scale, answer, is_feasible)
+    # The coarsest step that keeps the promise, if rows may leave the groups of the answer.
+    within = answer if way == "refined" else next(filter(is_feasible, scale.steps[::-1]), answer)
+    steps = [node for node in scale.steps if node != within and counts.order.is_finer(node, within)]
+    labels = (scale.label(node) for node in (*steps, within))
+    step = sweep(scale.cells, scale.label(within), labels, counts.k)
+    return scale.recoding(within, [*steps, within], step)
+
+
+def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], bool]) -> dict[str, float]:
+    """Bits that a row loses on average if all are published alike, and if each is as fine as possible."""
+    scale, recoding = Scale(counts), recode_rows(counts, answer, is_feasible, "local")
+    rows, step = scale.cells.rows, recoding.cells.step
+    bits = np.zeros(len(rows))
+    for number, node in enumerate(recoding.steps):
+        bits[step == number] = scale.bits(node)[step == number]
+    published = rows[step >= 0].sum()
+    means = float(scale.bits(answer) @ rows) / float(rows.sum()), float(bits @ rows) / float(published)
+    return {"global": round(means[0], 6), "local": round(means[1], 6)}
+
+
+class Scale:
+    """What every step publishes for every cell, and what that loses in bits."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts, self.cells = counts, counts.cells
+        timeline, order, cells = counts.plan.timeline, counts.order, self.cells
+        self._codes: dict[tuple[int, ...], Int64s] = {}
+        self._rows = np.bincount(cells.quasi, weights=cells.rows)
+        widths = {g.name: _widths(timeline, g) for g in order.granularities}
+        narrowest = min(float(width.min()) for width in widths.values())
+        self._time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
+        self._firsts = {g.name: timeline.firsts(g).astype(np.int64) for g in order.granularities}
+        weights, time = counts.plan.parameters.weights or {}, counts.plan.relation.time
+        for column in weights:
+            if column not in (*counts.columns, time):
+                message = f"a weight was given for `{column}`, which is neither generalised nor the time"
+                names = ", ".join(f"`{name}`" for name in (*counts.columns, time))
+                raise ParameterError(message, hint=f"give weights to {names} only")
+        self._weight_of_time = weights.get(time, 1.0)
+        self._weights = [weights.get(column, 1.0) for column in counts.columns]
+        self.steps = self._ordered()
+
+    def _ordered(self) -> list[Node]:
+        """Every step, those that lose least on average first."""
+        rows, nodes = self.cells.rows.sum(), []
+        for levels in self._combinations():
+            parts = zip(self._weights, self._value_bits(levels), strict=True)
+            values = sum(weight * float(bits @ self._rows) for weight, bits in parts) / rows
+            for number, name in enumerate(self._time_bits):
+                # Sums differ in their last digits with the order of the rows, which must not matter.
+                loss = round(values + self._weight_of_time * self._mean_width(name), 9)
+                nodes.append(((loss, sum(levels), levels, number), Node(levels, name)))
+        return [node for _, node in sorted(nodes, key=lambda pair: pair[0])]
+
+    def _mean_width(self, granularity: str) -> float:
+        """What the time of a row loses on average, in bits."""
+        bits = self._time_bits[granularity][self.cells.position]
+        return float(bits @ self.cells.rows) / float(self.cells.rows.sum())
+
+    def _combinations(self) -> list[tuple[int, ...]]:
+        """All combinations of levels; if they are many, a chain that raises the cheapest column each time."""
+        usable, every = self.counts.usable, self.counts.order.levels
+        if len(every) <= MOST_COMBINATIONS:
+            return every
+        chain = [tuple(levels[0] for levels in usable)]
+        while any(level != levels[-1] for level, levels in zip(chain[-1], usable, strict=True)):
+            raised = []
+            for column, levels in enumerate(usable):
+                higher = [level for level in levels if level > chain[-1][column]]
+                if higher:
+                    combination = (*chain[-1][:column], higher[0], *chain[-1][column + 1 :])
+                    bits = self._value_bits(combination)[column] - self._value_bits(chain[-1])[column]
+                    raised.append((self._weights[column] * float(bits @ self._rows), column, combination))
+            chain.append(min(raised)[2])
+        return chain
+
+    def _value_bits(self, levels: tuple[int, ...]) -> list[Floats]:
+        """Per column with a hierarchy, what each combination of quasi-identifiers loses at its level."""
+        tables, bits = self.counts.levels(levels), []
+        for column in self.counts.columns:
+            value = self.cells.values[column]
+            label = _ranks(self.counts.values(column), tables.get(column))[0][value]
+            rows, total = np.bincount(value, weights=self._rows), np.bincount(label, weights=self._rows)
+            bits.append(np.log2(total[label] / rows[value]))
+        return bits
+
+    def codes(self, levels: tuple[int, ...]) -> Int64s:
+        """A number per combination of quasi-identifiers for what it is published as, by label."""
+        if levels not in self._codes:
+            tables, parts = self.counts.levels(levels), []
+            for name, value in self.cells.values.items():
+                rank, labels = _ranks(self.counts.values(name), tables.get(name))
+                parts.append((rank[value], labels))
+            code, _ = combine(parts, len(self._rows))
+            self._codes[levels] = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
+        return self._codes[levels]
+
+    def label(self, node: Node) -> Int64s:
+        """A number per cell for what it is published as."""
+        cells, positions = self.cells, len(self.counts.plan.timeline)
+        return (
+            self.codes(node.levels)[cells.quasi] * positions + self._firsts[node.granularity][cells.position]
+        )
+
+    def bits(self, node: Node) -> Floats:
+        """What each cell's rows lose at a step."""
+        weighed = zip(self._weights, self._value_bits(node.levels), strict=True)
+        values = np.add.reduce([np.zeros(len(self._rows)), *(weight * bits for weight, bits in weighed)])
+        time = self._weight_of_time * self._time_bits[node.granularity]
+        bits: Floats = values[self.cells.quasi] + time[self.cells.position]
+        return bits
+
+    def at(self, levels: tuple[int, ...]) -> list[Node]:
+        """The steps at these levels, from fine to coarse."""
+        return [Node(levels, name) for name in sorted(self._time_bits, key=self._mean_width)]
+
+    def recoding(self, within: Node, steps: Sequence[Node], step: Codes) -> Recoding:
+        """Only the steps that something is published at, and the groups."""
+        used = [number for number in range(len(steps)) if (step == number).any()]
+        renumbered, group, groups = (
+            np.full(len(step), WITHHELD, np.int32),
+            np.full(len(step), -1, np.int32),
+            0,
+        )
+        for number, node in enumerate(steps[n] for n in used):
+            at_step = np.flatnonzero(step == used[number])
+            labels, code = np.unique(self.label(node)[at_step], return_inverse=True)
+            renumbered[at_step], group[at_step] = number, groups + code.ravel()
+            groups += len(labels)
+        published = group[self.cells.cell] >= 0
+        room = int(self.cells.person.max(initial=0)) + 1
+        pairs = np.unique(group[self.cells.cell[published]] * np.int64(room) + self.cells.person[published])
+        people = np.bincount(pairs // room, minlength=groups)
+        return Recoding(within, [steps[number] for number in used], Recoded(renumbered, group, people))
+
+
+def _ranks(values: pa.Array, level: pa.Table | None) -> tuple[Codes, int]:
+    """The rank of what each value is published as, missing last, and how many labels there are.
+
+    Ties in a sweep are settled by rank: by content, not by where a value first occurs in the table.
+    """
+    labels = values if level is None else publish_values(values, level)
+    rank = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int32) - 1
+    return rank, int(rank.max(initial=-1)) + 1
+
+
+def _widths(timeline: Timeline, granularity: Granularity) -> Floats:
+    """The width of each position's granule; one without a start or an end ends with the data."""
+    granules, axis = timeline.granules_of(granularity), timeline.axis
+    times = timeline.base.start(timeline.granules)
+    ends = times[0], times[-1] + timeline.base.width
+    edges = []
+    for bound, at_end in zip((granules.start, granules.end), ends, strict=True):
+        edge = np.full(len(bound), float(at_end))
+        edge[np.asarray(bound.is_valid())] = instants(axis, pa.chunked_array([bound.drop_null()]))
+        edges.append(edge)
+    # A day of dates may be shorter than the granule of the base, where a zone skips an hour.
+    widths: Floats = np.maximum(edges[1] - edges[0], 1.0)[granules.code]
+    return widths
+
+
+# What is stated about steps.
+
+
+def stated_steps(counts: Counts, recoding: Recoding) -> dict[str, Any]:
+    """What a manifest states about the steps: how each generalises, and what was published there."""
+    step, group, people = recoding.cells.step, recoding.cells.group, recoding.cells.people
+    rows, listed = counts.cells.rows, []
+    for number, node in enumerate(recoding.steps):
+        at_step = step == number
+        groups = np.unique(group[at_step])
+        listed.append(
+            {
+                "levels": counts.level_names(node.levels),
+                "granularity": node.granularity,
+                "rows": int(rows[at_step].sum()),
+                "groups": len(groups),
+                "smallest_group": int(people[groups].min()),
+            }
+        )
+    names = dict.fromkeys(node.granularity for node in recoding.steps)
+    return {"steps": listed, "definitions": [counts.plan.by_name(name).as_dict() for name in names]}
+
+
+def mappings_of(counts: Counts, recoding: Recoding) -> dict[str, pa.Table]:
+    """Per generalised column a table with its values and what each level that is used publishes for them."""
+    mappings: dict[str, pa.Table] = {}
+    for levels in dict.fromkeys(node.levels for node in (*recoding.steps, recoding.within)):
+        for column, table in counts.levels(levels).items():
+            number = levels[counts.columns.index(column)]
+            mapping = mappings.get(column, table.select(["value"]))
+            if f"level {number}" not in mapping.column_names:
+                mappings[column] = mapping.append_column(f"level {number}", table["published"])
+    return mappings
+
+
+# Periods that do not overlap.
+
+
+def _tiling(scale: Scale, answer: Node, is_feasible: Callable[[Node], bool]) -> Recoding:
+    """The combination of levels whose best tiling withholds fewest rows and then loses fewest bits."""
+    best: tuple[tuple[float, float], Node, list[Node], Codes] | None = None
+    for levels in dict.fromkeys((answer.levels, *(node.levels for node in scale.steps))):
+        steps = scale.at(levels)
+        within = next(filter(is_feasible, steps[::-1]), None)
+        if within is not None:
+            step, loss = _tile(scale, steps)
+            if best is None or loss < best[0]:
+                best = loss, within, steps, step
+    # The levels of the answer are feasible, so there is a best.
+    return scale.recoding(*best[1:]) if best else recode_rows(scale.counts, answer, is_feasible)
+
+
+def _tile(scale: Scale, steps: Sequence[Node]) -> tuple[Codes, tuple[float, float]]:
+    """Per cell the granularity of the tile it is in, and the rows withheld and bits lost in all.
+
+    Cells in the order of (label, position) are a line, and a granule of people with the same label a
+    stretch of it. The best cover of the first n cells ends with a stretch, or leaves the last cell out.
+    """
+    cells, counts = scale.cells, scale.counts
+    order = np.lexsort((cells.position, scale.codes(steps[0].levels)[cells.quasi]))
+    ending: list[list[tuple[int, float, int]]] = [[] for _ in range(len(cells) + 1)]
+    for number, node in enumerate(steps):
+        label = scale.label(node)
+        changes = np.diff(label[order]) != 0
+        heads = np.concatenate(([0], np.flatnonzero(changes) + 1))
+        stretch = np.empty(len(cells), np.int64)
+        stretch[order] = np.cumsum(np.concatenate(([0], changes)))
+        room = int(cells.person.max(initial=0)) + 1
+        pairs = np.unique(stretch[cells.cell] * room + cells.person)
+        people = np.bincount(pairs // room, minlength=len(heads))
+        losses = np.add.reduceat((scale.bits(node) * cells.rows)[order], heads)
+        ends = np.append(heads[1:], len(cells))
+        for n in np.flatnonzero(people >= counts.k).tolist():
+            ending[ends[n]].append((int(heads[n]), float(losses[n]), number))
+    rows = cells.rows[order].tolist()
+    covers: list[tuple[int, float]] = [(0, 0.0)]
+    last: list[tuple[int, int]] = [(0, WITHHELD)]
+    for end in range(1, len(cells) + 1):
+        withheld, loss = covers[end - 1]
+        options = [((withheld + rows[end - 1], loss), (end - 1, WITHHELD))]
+        options += [
+            ((covers[head][0], covers[head][1] + lost), (head, number)) for head, lost, number in ending[end]
+        ]
+        cover, choice = min(options)
+        covers.append(cover)
+        last.append(choice)
+    step, end = np.full(len(cells), WITHHELD, np.int32), len(cells)
+    while end:
+        head, number = last[end]
+        step[order[head:end]] = number
+        end = head
+    return step, covers[-1]

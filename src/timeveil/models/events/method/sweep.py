@@ -1,0 +1,109 @@
+"""Local recoding: every row as fine as the people around it allow, by one sweep over the steps.
+
+A *step* is one way to generalise: a level per quasi-identifier and a granularity. Steps are tried from fine
+to coarse. At each, cells (quasi-identifiers at a base granule) that are not published yet and read alike are
+gathered; a gathering of at least k people is published under the label of its step and closed. A row is thus
+read at the first step whose published labels cover it, so anyone who knows a person's quasi-identifiers and
+one time finds exactly one group, and it has at least k people.
+
+The *rest rule* keeps a way out for everybody: what stays open inside a block, the coarsest label that its
+cells may get, is nobody or at least k people. A gathering that would break the rule stays open.
+
+Cost: per step one sort of the visits still open in gatherings of at least k visits. Blocks whose rest would
+be too small are settled one gathering at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from timeveil.engines import Cells, Codes, Int64s
+
+WITHHELD = -1
+
+
+def sweep(cells: Cells, block: Int64s, labels: Iterable[Int64s], k: int) -> Codes:
+    """The step that each cell is published at; `WITHHELD` where its whole block has fewer than k people.
+
+    `labels` has per step, from fine to coarse, a number for what every cell would be published as. Steps
+    refine `block`, which is also the label of the last one.
+    """
+    state = _Open(cells, block, k)
+    for step, label in enumerate(labels):
+        state.publish(step, label)
+    return state.step
+
+
+class _Open:
+    """What is not published yet: cells, their visits, and the people left in each block."""
+
+    def __init__(self, cells: Cells, block: Int64s, k: int) -> None:
+        self.k, self.step = k, np.full(len(cells), WITHHELD, np.int32)
+        self._block = np.unique(block, return_inverse=True)[1].ravel()
+        # An owner is a person in a block: a block has as many people left as owners with an open visit.
+        pairs = self._block[cells.cell] * (int(cells.person.max(initial=0)) + np.int64(1)) + cells.person
+        owners, owner = np.unique(pairs, return_inverse=True)
+        self._cell, self._owner = cells.cell, owner.ravel()
+        self._left = np.bincount(self._owner, minlength=len(owners))
+        self._block_of_owner = np.zeros(len(owners), np.int64)
+        self._block_of_owner[self._owner] = self._block[self._cell]
+        self._people = np.bincount(self._block_of_owner, minlength=int(self._block.max(initial=-1)) + 1)
+        # Blocks below k are withheld as they are: nothing more is asked about their visits.
+        is_open = self._people[self._block_of_owner[self._owner]] >= k
+        self._cell, self._owner = self._cell[is_open], self._owner[is_open]
+
+    def publish(self, step: int, label: Int64s) -> None:
+        """Close every gathering of k people, as far as the rest rule allows."""
+        if not len(self._cell):
+            return
+        gathering = np.unique(label[self._cell], return_inverse=True)[1].ravel()
+        # Fewer than k visits cannot be those of k people; most gatherings of a fine step end here.
+        large = np.bincount(gathering)[gathering] >= self.k
+        visits = np.flatnonzero(large)
+        if not len(visits):
+            return
+        # Distinct (gathering, owner): steps refine blocks, so an owner is a person here.
+        owners = len(self._left)
+        pairs, often = np.unique(gathering[visits] * owners + self._owner[visits], return_counts=True)
+        crowd, owner = pairs // owners, pairs % owners
+        people = np.bincount(crowd, minlength=int(gathering.max()) + 1)
+        ready = people >= self.k
+        chosen = ready[crowd]
+        ready &= ~np.isin(np.arange(len(ready)), self._refused(crowd[chosen], owner[chosen], often[chosen]))
+        closing = ready[gathering]
+        if not closing.any():
+            return
+        np.subtract.at(self._left, self._owner[closing], 1)
+        gone = np.unique(self._owner[closing])
+        gone = gone[self._left[gone] == 0]
+        self._people -= np.bincount(self._block_of_owner[gone], minlength=len(self._people))
+        self.step[self._cell[closing]] = step
+        self._cell, self._owner = self._cell[~closing], self._owner[~closing]
+
+    def _refused(self, crowd: Int64s, owner: Int64s, often: Int64s) -> list[int]:
+        """The gatherings that stay open because closing them would leave between 1 and k - 1 people."""
+        closed = np.bincount(owner, weights=often, minlength=len(self._left))
+        gone = np.unique(owner)
+        gone = gone[self._left[gone] == closed[gone]]
+        rest = self._people - np.bincount(self._block_of_owner[gone], minlength=len(self._people))
+        tight = (rest > 0) & (rest < self.k)
+        inside = tight[self._block_of_owner[owner]]
+        if not inside.any():
+            return []
+        # Few blocks are tight: go through their gatherings in the order of their labels.
+        crowd, owner, often = crowd[inside], owner[inside], often[inside]
+        heads = np.flatnonzero(np.diff(crowd, prepend=-1))
+        refused, left = [], self._left.copy()
+        people = self._people.copy()
+        for begin, end in zip(heads, [*heads[1:], len(crowd)], strict=True):
+            who, visits = owner[begin:end], often[begin:end]
+            block = self._block_of_owner[who[0]]
+            after = people[block] - int((left[who] == visits).sum())
+            if 0 < after < self.k:
+                refused.append(int(crowd[begin]))
+            else:
+                left[who] -= visits
+                people[block] = after
+        return refused

@@ -1,0 +1,86 @@
+"""`generalize-time --recode`: what a run says, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv as pcsv
+import pytest
+from tests.cli.conftest import Cli
+
+from timeveil.datasets import clinic_visits
+
+RUN = (
+    "generalize-time visits.csv --respondent patient --time taken_at --quasi zip --quasi age --quasi sex "
+    "--sensitive result --drop-rest --hierarchy zip=prefixes:4,3 --hierarchy age=intervals:10,20 --k 4"
+)
+
+
+@pytest.fixture
+def visits(here: Path) -> None:
+    pcsv.write_csv(clinic_visits(rows=2000, seed=2), "visits.csv")
+
+
+@pytest.mark.parametrize("way", ["refined", "local", "tiling"])
+def test_a_run_is_explained_verified_and_read_back(cli: Cli, visits: None, way: str) -> None:
+    said = cli(f"{RUN} --recode {way} --out out --ledger ledger")
+    assert said.code == 0, said.err
+    assert "the smallest with" in " ".join(said.out.split())
+    assert f"--recode {way}" in said.out
+    assert cli("verify out").code == cli("verify out --ledger ledger").code == 0
+    assert "number of the step" in Path("out/README.txt").read_text()
+    loss = json.loads(cli("measure out --ledger ledger --json").out)
+    assert 0 < sum(loss["bits"].values()) == pytest.approx(loss["bits_per_row"])
+    assert "bits of information on average" in cli("measure out --ledger ledger").out
+    for visit in (1, 2):
+        assert cli(f"attack out --ledger ledger --visits {visit}").code == 0
+    assert cli("query out --where age=40 --between 2024-02-01 2024-05-01").code == 0
+    assert cli("report out --ledger ledger --out private.html").code == 0
+    assert cli("report out --out public.html").code == 0
+
+
+def test_a_global_run_says_what_local_recoding_would_save(cli: Cli, visits: None) -> None:
+    said = cli(f"{RUN} --out out")
+    assert said.code == 0, said.err
+    words = " ".join(said.out.split())
+    assert (
+        "With `--recode local`, every row would be published as finely as the people around it allow" in words
+    )
+
+
+def test_weights_move_the_loss_between_columns(cli: Cli, visits: None) -> None:
+    bits = {}
+    for name, weights in (("age", "--weight age=20"), ("time", "--weight taken_at=20")):
+        assert cli(f"{RUN} --recode local {weights} --out {name} --ledger {name}.ledger").code == 0
+        bits[name] = json.loads(cli(f"measure {name} --ledger {name}.ledger --json").out)["bits"]
+    assert bits["age"]["age"] < bits["time"]["age"]
+    assert bits["time"]["taken_at"] < bits["age"]["taken_at"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--recode local --weight nobody=2", "which is neither generalised nor the time"),
+        ("--weight age=2", "no effect where all rows are made coarser alike"),
+        ("--recode local --weight age=0", "a weight is not a number above 0"),
+        ("--recode local --weight age=much", "`--weight` needs COLUMN=N"),
+        ("--recode local --choose month", "no effect with the recoding `local`"),
+        ("--recode tiling --gaps suppress", "rows in gaps cannot be withheld or moved"),
+        ("--recode local --gaps next", "rows in gaps cannot be withheld or moved"),
+        ("--recode lokal", "must be one of global, refined, local, tiling"),
+    ],
+)
+def test_what_does_not_fit_is_refused(cli: Cli, visits: None, options: str, message: str) -> None:
+    said = cli(f"{RUN} {options} --out out")
+    assert said.code == 2
+    assert message in said.err
+    assert "hint:" in said.err
+    assert not Path("out").exists()
+
+
+def test_a_tolerance_needs_one_granularity(cli: Cli, visits: None) -> None:
+    assert cli(f"{RUN} --recode local --out out --ledger ledger").code == 0
+    said = cli("attack out --ledger ledger --tolerance 2h")
+    assert said.code == 2
+    assert "one granularity for all rows" in said.err
