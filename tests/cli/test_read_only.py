@@ -39,6 +39,7 @@ COMMANDS = {
     "report OUT/time --ledger OUT/time.l --out OUT/report.html": 0,
     "report OUT/series": 0,
     "run job.toml": 0,
+    "schema": 0,
     "granularities --graph OUT/order.svg": 0,
     "hierarchy visits.csv --column age --intervals 5 --out OUT/age.csv": 0,
     "hierarchy visits.csv --column age --intervals 5 --out age.csv": 2,

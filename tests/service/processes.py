@@ -41,6 +41,8 @@ for line in sys.stdin:
             resource.setrlimit(resource.RLIMIT_FSIZE, (asked["largest_file"],) * 2)
         main(asked["arguments"])
     begun = time.monotonic()
+    while asked["kill_once"] and not os.path.exists(asked["kill_once"]) and time.monotonic() - begun < 60:
+        time.sleep(0.05)
     if asked["kill_after"] is not None:
         time.sleep(asked["kill_after"])
         os.kill(child, asked["signal"])
@@ -64,15 +66,20 @@ class Nursery:
         *,
         crash_at: int | None = None,
         kill_after: float | None = None,
+        kill_once: Path | None = None,
         signal: int = 9,
         largest_file: int = 0,
     ) -> int:
-        """The exit code; minus the number of the signal if one ended it."""
+        """The exit code; minus the number of the signal if one ended it.
+
+        The signal comes `kill_after` seconds after the start, or after the path `kill_once` is there.
+        """
         asked: dict[str, Any] = {
             "arguments": line.split(),
             "crash_at": crash_at,
             "said": str(said),
             "kill_after": kill_after,
+            "kill_once": kill_once and str(kill_once),
             "signal": signal,
             "largest_file": largest_file,
         }

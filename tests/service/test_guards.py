@@ -348,7 +348,9 @@ def test_a_signal_stops_one_that_follows_cleanly(run: Nursery, tmp_path: Path, n
     fill(tmp_path / "in", 4)
     line = f"publish-stream {tmp_path}/in --state {tmp_path}/s.db --out {tmp_path}/out {OPTIONS}"
     begun = time.monotonic()
-    code = run(f"{line} --follow --poll 300", tmp_path / "said", kill_after=2, signal=number)
+    second = tmp_path / "out" / "slots" / day(1)
+    follow = f"{line} --follow --poll 300"
+    code = run(follow, tmp_path / "said", kill_once=second, kill_after=1, signal=number)
     assert code == 0, (tmp_path / "said").read_text()
     assert time.monotonic() - begun < 60
     assert "4 files taken, 2 slots published" in (tmp_path / "said").read_text()
