@@ -24,8 +24,7 @@ from timeveil.reading.files import file_size
 STAR = "*"
 MOST_LEVELS = 100
 LONGEST_LINE = 1 << 20
-LARGEST = 400
-"""Digits before or behind the point of a number; no measured number has more."""
+LARGEST = 400  # digits before or behind the point of a number; no measured number has more
 RULES = {"intervals": "5,10", "prefixes": "3,2"}
 
 

@@ -35,8 +35,7 @@ _written: dict[Path, int | None] = {}
 MOST_NAMES = 3
 PLAIN_WIDTH = 100
 NARROWEST = 40
-PATIENCE = 1.0
-"""Seconds after which work is long enough for a progress bar."""
+PATIENCE = 1.0  # seconds after which work is long enough for a progress bar
 
 _STYLES = (
     (r"^error:", "bold red"),

@@ -10,8 +10,7 @@ import numpy as np
 
 from timeveil.domain.wording import counted
 
-MOST_SHOWN = 3
-"""Violations that a verdict prints."""
+MOST_SHOWN = 3  # violations that a verdict prints
 
 
 def as_dict(self: Any) -> dict[str, Any]:

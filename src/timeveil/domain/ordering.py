@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
 
-ROOM = 2**62
-"""Keys are compacted before they would exceed this."""
+ROOM = 2**62  # keys are compacted before they would exceed this
 
 
 def canonical(table: pa.Table, by: Sequence[str]) -> pa.Table:

@@ -30,8 +30,7 @@ Kind = Literal["whole", "number", "flag", "choice", "text", "names", "pair", "li
 Problem = tuple[str, str] | None
 """What a rule finds: what is wrong and the hint, or None."""
 F = TypeVar("F", bound=Callable[..., Problem])
-REQUIRED: Any = object()
-"""The default of a parameter that has none."""
+REQUIRED: Any = object()  # the default of a parameter that has none
 OFF = "off"
 LARGEST = 2**63 - 1  # where a range names no other end: files store 64 bits
 _KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "flag", str: "text", Literal: "choice"}

@@ -8,8 +8,7 @@ from datetime import date as day
 
 from timeveil.domain.parameter import Parameters, Problem, optional, rule
 
-LONGEST = 200
-"""Characters of a text."""
+LONGEST = 200  # characters of a text
 
 
 class Particulars(Parameters):

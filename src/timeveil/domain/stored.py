@@ -34,8 +34,7 @@ PARTIAL = re.compile(r"\..+\.partial-(?:[0-9a-f]{16}|[a-z0-9_]{8})")
 _TEMPORARY = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}|{PARTIAL.pattern}")
 _ONLY_ITS_OWNER = 0o40700
 _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line breaks otherwise
-LOCK = ".held"
-"""The file in a temporary folder that is locked while the folder is in use."""
+LOCK = ".held"  # the file in a temporary folder that is locked while the folder is in use
 
 
 class PrivateFolder:

@@ -80,8 +80,7 @@ _OCCURRENCES = """
         FROM source WHERE {column} IS NOT NULL GROUP BY {column}
     )
 """
-MOST_VALUES = 10_000
-"""Values that are looked at to find out whether they read as times."""
+MOST_VALUES = 10_000  # values that are looked at to find out whether they read as times
 _LARGE_GROUPS = """
     SELECT quasi, first, people, CAST(row_number() OVER (ORDER BY quasi, first) - 1 AS INTEGER) AS number
     FROM groups WHERE people >= {k}

@@ -30,10 +30,8 @@ from timeveil.reading.encoding import combine, encode, encode_people, publish_va
 from timeveil.reading.risks import Occurrences, occurrences
 
 KEY_BITS = 62
-NEVER = np.int32(-1)
-"""The position before a person's first visit."""
-DENSE = 8
-"""A table over a range of numbers beats a sort, up to this many entries per number."""
+NEVER = np.int32(-1)  # the position before a person's first visit
+DENSE = 8  # A table over a range of numbers beats a sort, up to this many entries per number
 SAMPLE_ROWS = 1_000
 WORKERS = 2
 

@@ -31,8 +31,7 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 Share: TypeAlias = tuple[float, float, float]
 """The share of a label's rows that meets a condition: expected, certain and possible."""
 NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
-EXACT = "value"
-"""The level of a column that shows its values, as text, next to labels of other rows."""
+EXACT = "value"  # the level of a column that shows its values, as text, next to labels of other rows
 _LEVEL = re.compile(r".+ (wide)|first (\d{1,9})")
 _INTERVAL = re.compile(r"\[(.+), (.+)\)")
 _OPEN = (Decimal("-Infinity"), Decimal("Infinity"))

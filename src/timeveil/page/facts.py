@@ -14,8 +14,7 @@ from timeveil.domain.run import Run
 from timeveil.page.markdown import Table
 from timeveil.page.wording import share
 
-ROUNDING = 1e-9
-"""Chances are quotients: a worst chance may exceed its bound by this much."""
+ROUNDING = 1e-9  # chances are quotients: a worst chance may exceed its bound by this much
 
 
 class ReleaseFacts:

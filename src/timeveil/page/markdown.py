@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
-LONGEST = 2_000
-"""Characters of a piece of text that are shown."""
-_NARROWEST = 24
-"""A column of words is not wrapped to fewer characters."""
+LONGEST = 2_000  # characters of a piece of text that are shown
+_NARROWEST = 24  # A column of words is not wrapped to fewer characters
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&~#=+-])")
 
 

@@ -16,8 +16,7 @@ from xml.sax.saxutils import escape
 from timeveil.page.wording import visible, wrapped
 
 WIDTH, LEFT, RIGHT = 720, 56, 28
-LETTER = 6.6
-"""Average width of a character, in the units of the pictures."""
+LETTER = 6.6  # average width of a character, in the units of the pictures
 RELEASE, ORIGINAL, OTHER, OTHER_TOO, RISK, LOSS = range(6)
 """What a colour means, in every picture: blue is what is published, orange the original, grey and green are
 other ways to publish the same, violet is a risk, and ochre a loss. Everything else is ink, band or grid.

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from timeveil.domain.wording import counted as counted  # noqa: PLC0414 (one door for words)
 
-WIDTH = 100
-"""Columns of text where the width of the screen is unknown."""
-LONGEST_NAME = 200
-"""Characters of a name that are shown in a sentence."""
+WIDTH = 100  # columns of text where the width of the screen is unknown
+LONGEST_NAME = 200  # characters of a name that are shown in a sentence
 
 
 def people(number: int) -> str:

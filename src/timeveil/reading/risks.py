@@ -23,10 +23,8 @@ from timeveil.errors import InputError, RolesError
 from timeveil.reading.columns import is_text
 from timeveil.reading.encoding import Codes, encode
 
-MOST = 0.5
-"""A column reads as a time, or is nearly unique, if more than this share of its values or rows is."""
-FEWEST_ROWS = 100
-"""Of fewer values nobody can say whether they are unique by nature or by chance."""
+MOST = 0.5  # A column reads as a time, or is nearly unique, if more than this share of its values or rows is
+FEWEST_ROWS = 100  # of fewer values nobody can say whether they are unique by nature or by chance
 
 _MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DAY, _MONTH, _YEAR = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0[1-9]|1[0-2])", "(?:[0-9]{4}|[0-9]{2})"

@@ -43,8 +43,7 @@ from timeveil.reading.dates import (
 FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
 _SAMPLE_ROWS = 4096
-WAY = "dates as "
-"""How the count of dates written in one way is called."""
+WAY = "dates as "  # how the count of dates written in one way is called
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 Kind = Literal["date", "naive", "aware", "number"]

@@ -34,16 +34,14 @@ from timeveil.page.wording import capital, counted, name, quoted, visible
 
 __all__ = ["Explanation", "Report", "explain", "report"]
 
-LARGEST_PICTURE = 120_000
-"""Characters of a picture; a larger one is not put into a report."""
+LARGEST_PICTURE = 120_000  # characters of a picture; a larger one is not put into a report
 _MOST_COLUMNS, _MOST_NAMES = 40, 6
 _EARLIER = {
     "adoption": "Whether a series may move to any cell with its own pattern; set by earlier versions.",
     "exact": "Whether groups are formed as in the paper; set by earlier versions.",
 }
 """Parameters that only releases of earlier versions state."""
-MOST_FILES = 24
-"""More files than this are listed by one hash over all of them."""
+MOST_FILES = 24  # more files than this are listed by one hash over all of them
 MOST_VIOLATIONS = 40
 
 

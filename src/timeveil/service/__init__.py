@@ -26,8 +26,7 @@ from timeveil.service.status import Status, Tally, status
 
 __all__ = ["Parameters", "Service", "Status", "Tally", "is_service", "serve", "status", "tally_text"]
 
-POLL = 5.0
-"""Seconds between two looks at the inbox."""
+POLL = 5.0  # seconds between two looks at the inbox
 
 
 def is_service(run: Run) -> bool:

@@ -15,8 +15,7 @@ from timeveil.models.stream.method import StreamPublisher
 from timeveil.models.stream.method.settings import Settings, settings_from
 from timeveil.models.stream.parameters import StreamParameters
 
-SINGLE = ""
-"""The name of the stream where no column separates streams."""
+SINGLE = ""  # the name of the stream where no column separates streams
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,8 @@ from timeveil.service.parameters import Parameters
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
 from timeveil.service.status import MUCH_REPEATED, Tally, status_of
 
-USUAL_GAP = 31
-"""Empty slots allowed before a file, unless the window is longer or another number is set."""
-SETTLE = 2.0
-"""Seconds without a change after which a file whose last line does not end is complete."""
+USUAL_GAP = 31  # empty slots allowed before a file, unless the window is longer or another number is set
+SETTLE = 2.0  # seconds without a change after which a file whose last line does not end is complete
 
 
 def boundary() -> None:

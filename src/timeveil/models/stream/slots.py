@@ -22,8 +22,7 @@ from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers, encode
 
-NOWHERE: int = GAP
-"""The number of anything that is not a slot."""
+NOWHERE: int = GAP  # the number of anything that is not a slot
 _DAY = 86_400
 _SPARE = 100_000
 _DATED = re.compile(r"\d{4}(-\d\d(?!\d)(-\d\d(?!\d)( \d\d:\d\d(:\d\d)?)?)?)?")

@@ -34,8 +34,7 @@ from timeveil.reading.encoding import combine, publish_values
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-MOST_COMBINATIONS = 64
-"""Combinations of levels that are all tried; with more, one chain of them is."""
+MOST_COMBINATIONS = 64  # combinations of levels that are all tried; with more, one chain of them is
 
 
 @dataclass(frozen=True, slots=True)

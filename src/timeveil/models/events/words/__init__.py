@@ -32,16 +32,12 @@ from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
 from timeveil.page.wording import aligned, counted, joined, name, share
 
-CHEAP_ROWS = 1_000_000
-"""Above this many rows, a run does not look into every group."""
-SAMPLE = 2_000
-"""People who are tried by outsiders other than the one that the promise covers."""
-WINDOWS = 1_000
-"""Random window counts that the loss is measured by in a report."""
+CHEAP_ROWS = 1_000_000  # above this many rows, a run does not look into every group
+SAMPLE = 2_000  # people who are tried by outsiders other than the one that the promise covers
+WINDOWS = 1_000  # random window counts that the loss is measured by in a report
 _MOST_CANDIDATES = 40
 _SHOWN_STEPS = 4
-_WORTH_SAVING = 2.0
-"""Bits a row from which on a run says what another way to recode would save."""
+_WORTH_SAVING = 2.0  # bits a row from which on a run says what another way to recode would save
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 

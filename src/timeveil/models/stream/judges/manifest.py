@@ -25,8 +25,7 @@ PACKET_PARAMETERS = ("protect_slot", "spread", "fillers")
 # What packets take the place of, or cannot be combined with.
 _EXCLUDED = {"filler": "never", "jitter": 0, "first_window": "grow", "buckets": "anatomy", "late": "refuse"}
 _ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
-_FIXED_NAMES = ("slot", "bucket", "count")
-"""Roles whose columns are called the same."""
+_FIXED_NAMES = ("slot", "bucket", "count")  # roles whose columns are called the same
 
 
 def _is_name_or_costs(value: Any) -> bool:

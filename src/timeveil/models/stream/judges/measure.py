@@ -21,8 +21,7 @@ from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligibl
 from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
 
 LENGTHS = (1, 5, 20)
-LEAST_RECORDS = 20
-"""Records of a group, below which a share says little."""
+LEAST_RECORDS = 20  # records of a group, below which a share says little
 
 
 @dataclass(frozen=True, slots=True)

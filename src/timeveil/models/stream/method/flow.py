@@ -25,8 +25,7 @@ from timeveil.models.stream.method.reposition import Window, least_suppression, 
 from timeveil.models.stream.method.settings import Settings
 
 JITTER = b"jitter"
-RECENT = 30
-"""Final slots whose losses are counted apart."""
+RECENT = 30  # final slots whose losses are counted apart
 WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK = range(5)
 """What a state says of a record; nothing writes `TAKEN` and `PUBLISHED` any more."""
 

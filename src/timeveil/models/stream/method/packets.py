@@ -26,10 +26,8 @@ from dataclasses import dataclass, field
 from timeveil.models.stream.method.placing import CELLS, Chance, Core, Draws, People, Tally, deal
 from timeveil.models.stream.parameters import StreamParameters
 
-PACKETS = b"packets"
-"""What single draws are for."""
-LOOK_AHEAD = 32
-"""How many packets are compared for the one that a bucket grows by."""
+PACKETS = b"packets"  # what single draws are for
+LOOK_AHEAD = 32  # how many packets are compared for the one that a bucket grows by
 
 
 @dataclass(slots=True, eq=False)

@@ -39,8 +39,7 @@ People = Mapping[int, Hashable]
 
 CELLS, MIXING, BUCKETS, TIES, TURNS = b"cells", b"mixing", b"buckets", b"ties", b"turns"
 """What words are drawn for."""
-BLOCK = 64
-"""How many words are drawn at a time by `Draws`."""
+BLOCK = 64  # how many words are drawn at a time by `Draws`
 
 
 class Chance:

@@ -28,15 +28,13 @@ from timeveil.domain.roles import Derived, Roles, require_roles
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
 
-RESERVED = ("slot", "bucket", "count")
-"""Columns that a release has besides those of the input."""
+RESERVED = ("slot", "bucket", "count")  # columns that a release has besides those of the input
 
 MoveCost = str | Sequence[float] | Callable[[int], float]
 WithholdCost = float | Mapping[Any, float] | None
 NAMED: Mapping[str, Callable[[int], int]] = {"linear": lambda d: d, "quadratic": lambda d: d * d}
 FINEST = 1 << 40
-ROUNDED = 10**12
-"""Steps may shrink by this fraction of the largest cost: the error of adding 0.1 to 0.2."""
+ROUNDED = 10**12  # steps may shrink by this fraction of the largest cost: the error of adding 0.1 to 0.2
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from timeveil.models.stream.method.flow import Final
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
 
-DENSE = 8
-"""A table over a range of numbers beats a sort, up to this many entries per number."""
+DENSE = 8  # A table over a range of numbers beats a sort, up to this many entries per number
 Columns = list[tuple[str, str, pa.DataType]]
 """Name, role and type."""
 

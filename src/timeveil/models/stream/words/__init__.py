@@ -27,10 +27,8 @@ from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
 from timeveil.page.wording import quoted
 
-CHEAP_ROWS = 200_000
-"""Above this many rows, a run does not try the attack that the promise does not cover."""
-WINDOWS = 1_000
-"""Random window counts of each length that the loss is measured by in a report."""
+CHEAP_ROWS = 200_000  # above this many rows, a run does not try the attack that the promise does not cover
+WINDOWS = 1_000  # random window counts of each length that the loss is measured by in a report
 _PARTS = {"constant": "the same value every time", "changing": "not the same every time"}
 
 
