@@ -22,6 +22,7 @@ COMMANDS = {
     "profile": "profile in/visits.csv --respondent who --time when --quasi zip --nulls withhold --k 3",
     "hierarchy": "hierarchy in/visits.csv --column zip --prefixes 5 --out private/N",
     "granularities": "granularities --graph N",
+    "schema": "schema",
     "explore time": f"explore in/visits.csv {VISITS} --granularity week --suppress 0.05 --k 2,3 --picture N",
     "explore job": "explore private/stream.toml --window 2,3 --picture N",
     "run time": "run private/time.toml",
