@@ -96,10 +96,10 @@ def test_every_parameter_is_written() -> None:
     assert run.command() == (
         "timeveil generalize-time in.csv --out out --respondent who --time when --quasi zip --cyclic weekday "
         "--keep a --sensitive b --drop c --drop d --k 5 --granularity week --choose generality "
-        "--suppress 0.25 --recode refined --weight zip=2 --hierarchy zip=prefixes:3 --level zip=1 --gaps skip "
-        "--nulls withhold --fold-spellings --accept-risk a --allow-loss --calendar c.toml --engine duckdb "
-        "--memory-limit 2GB --zone UTC --unit day --time-format %d/%m/%Y --decimal comma --delimiter tab "
-        "--encoding cp1252 --sheet 2024 "
+        "--suppress 0.25 --recode refined --weight zip=2 --hierarchy zip=prefixes:3 --level zip=1 "
+        "--gaps skip --nulls withhold --fold-spellings --accept-risk a --allow-loss --calendar c.toml "
+        "--engine duckdb --memory-limit 2GB --zone UTC --unit day --time-format %d/%m/%Y --decimal comma "
+        "--delimiter tab --encoding cp1252 --sheet 2024 "
         "--format csv --ledger ledger"
     )
     assert run.python() == (
