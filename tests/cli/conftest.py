@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +65,28 @@ def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
+def made(folder: Path, line: str) -> Path:
+    """The folder in which a command was run, of which tests take copies; it must succeed and say nothing."""
+    words = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(words), contextlib.redirect_stderr(words):
+        assert (run(shlex.split(line)), words.getvalue()) == (0, "")
+    return folder
+
+
+def copied(folder: Path) -> None:
+    """Into the working folder, all that is in another one, with its permissions."""
+    shutil.copytree(folder, Path.cwd(), dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="session")
+def made_of_visits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("visits")
+    (folder / "visits.csv").write_text(VISITS)
+    return made(folder, f"generalize-time visits.csv --out out --ledger ledger {ROLES} --k 2 --quiet")
+
+
 @pytest.fixture
-def published(cli: Cli) -> str:
+def published(here: Path, made_of_visits: Path) -> str:
     """A release and its ledger; the options that name both."""
-    said = cli(f"generalize-time visits.csv --out out --ledger ledger {ROLES} --k 2 --quiet")
-    assert (said.code, said.out, said.err) == (0, "", "")
+    copied(made_of_visits)
     return "out --ledger ledger"

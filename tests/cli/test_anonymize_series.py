@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.conftest import Cli, Said, names
+from tests.cli.conftest import Cli, Said, copied, made, names
 
 from timeveil.datasets import load_curves, uniform
 from timeveil.folder import open_ledger, open_release
@@ -35,10 +36,17 @@ MARK, NUMBER = "Zk9canary", "71873.5"
 FILES = ["long.csv", "visits.csv", "wide.csv"]
 
 
-@pytest.fixture
-def loads(here: Path) -> None:
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("curves")
     for name, long in (("wide", False), ("long", True)):
-        pyarrow.csv.write_csv(load_curves(people=60, instants=6, seed=3, long=long), f"{name}.csv")
+        pyarrow.csv.write_csv(load_curves(people=60, instants=6, seed=3, long=long), folder / f"{name}.csv")
+    return folder
+
+
+@pytest.fixture
+def loads(here: Path, curves: Path) -> None:
+    copied(curves)
 
 
 pytestmark = pytest.mark.usefixtures("loads")
@@ -505,9 +513,16 @@ def test_warnings_are_told_and_explained(cli: Cli, name: str) -> None:
     assert "Warning: " in said.out
 
 
+@pytest.fixture(scope="module")
+def made_of_loads(curves: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("loads")
+    shutil.copytree(curves, folder, dirs_exist_ok=True)
+    return made(folder, f"{WIDE} {PROMISE} --ledger ledger --quiet")
+
+
 @pytest.fixture
-def published(cli: Cli, loads: None) -> None:
-    assert cli(f"{WIDE} {PROMISE} --ledger ledger --quiet") == Said(0, "", "")
+def published(loads: None, made_of_loads: Path) -> None:
+    copied(made_of_loads)
 
 
 @pytest.mark.usefixtures("published")
@@ -702,8 +717,8 @@ def test_a_signal_from_outside_while_the_method_runs_leaves_nothing(
 
 
 @pytest.mark.parametrize("end", ["nan", "1e400", "inf"])
+@pytest.mark.usefixtures("published")
 def test_an_end_of_a_range_is_a_finite_number(cli: Cli, end: str) -> None:
-    assert cli(f"{WIDE} {PROMISE} --quiet").code == 0
     said = cli(f"query out --range h03={end}:")
     assert said.code == 2
     assert said.err == (
@@ -712,15 +727,15 @@ def test_an_end_of_a_range_is_a_finite_number(cli: Cli, end: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("published")
 def test_the_picture_of_an_attack_on_series(cli: Cli) -> None:
-    assert cli(f"{WIDE} {PROMISE} --quiet --ledger ledger").code == 0
     assert cli("attack out --ledger ledger --values 3 --picture attack.svg").code == 0
     assert ET.parse("attack.svg").getroot().tag.endswith("svg")  # noqa: S314
     assert "P = 3" in Path("attack.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("published")
 def test_an_attack_on_series_takes_the_pattern_as_known_and_asks_for_the_ledger(cli: Cli) -> None:
-    assert cli(f"{WIDE} {PROMISE} --quiet --ledger ledger").code == 0
     assert "of all instants and the pattern" in cli("attack out --ledger ledger").out
     assert "the pattern" not in cli("attack out --ledger ledger --values 3").out.split("->")[0]
     assert "visits" not in cli("attack out").err

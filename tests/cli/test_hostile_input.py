@@ -20,7 +20,7 @@ from timeveil.recoding import Hierarchy
 RUN = f"generalize-time visits.csv --out out {ROLES} --k 2"
 
 
-def refused(cli: Cli, line: str, message: str) -> None:
+def assert_refused(cli: Cli, line: str, message: str) -> None:
     before = names()
     said = cli(line)
     assert (said.code, said.out) == (2, ""), said.err
@@ -52,13 +52,13 @@ def refused(cli: Cli, line: str, message: str) -> None:
 )
 def test_job_files(cli: Cli, here: Path, text: str, message: str) -> None:
     Path("job.toml").write_text(text)
-    refused(cli, "run job.toml", message)
+    assert_refused(cli, "run job.toml", message)
 
 
 @pytest.mark.parametrize("line", ["run pipe", f"{RUN} --calendar pipe", f"{RUN} --hierarchy zip=pipe"])
 def test_pipes_are_not_waited_for(cli: Cli, here: Path, line: str) -> None:
     os.mkfifo("pipe")
-    refused(cli, line, "not an ordinary file")
+    assert_refused(cli, line, "not an ordinary file")
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_pipes_are_not_waited_for(cli: Cli, here: Path, line: str) -> None:
 )
 def test_hierarchy_files(cli: Cli, here: Path, text: str, message: str) -> None:
     Path("levels.csv").write_text(text, errors="surrogateescape")
-    refused(cli, f"{RUN} --hierarchy zip=levels.csv", message)
+    assert_refused(cli, f"{RUN} --hierarchy zip=levels.csv", message)
 
 
 @pytest.mark.parametrize(
     "rule", ["intervals:" + "9" * 400, "intervals:1e9", "prefixes:" + "9" * 30, "intervals:nan."]
 )
 def test_hierarchy_rules(cli: Cli, here: Path, rule: str) -> None:
-    refused(cli, f"{RUN} --hierarchy zip={rule}", "hierarchy")
+    assert_refused(cli, f"{RUN} --hierarchy zip={rule}", "hierarchy")
 
 
 @pytest.mark.parametrize("value", ["1e999999999", "-1e-999999999", "inf", "nan", "9" * 5_000])
@@ -137,4 +137,4 @@ def test_a_shape_that_is_no_path(here: Path, capfd: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("value", ["columns=0", "rows=5"])
 def test_limits_that_are_none(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TIMEVEIL_LIMITS", value)
-    refused(cli, RUN, "`TIMEVEIL_LIMITS` is not a list of limits")
+    assert_refused(cli, RUN, "`TIMEVEIL_LIMITS` is not a list of limits")

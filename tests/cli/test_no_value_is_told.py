@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, copied, made
 
 MARK, YEAR = "Zk9canary", "1873"
 KNOWN = "--respondent who --time when --quasi where"
@@ -22,15 +22,21 @@ COMMANDS = {
 }
 
 
-@pytest.fixture
-def marked(cli: Cli, here: Path) -> None:
+@pytest.fixture(scope="module")
+def made_of_marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marks")
     rows = [
         f"{MARK}-{row % 8},{YEAR}-05-{row % 20 + 1:02}T04:03,{MARK}-where-{row % 2},{MARK}-what-{row}"
         for row in range(40)
     ]
-    Path("in.csv").write_text("\n".join(["who,when,where,what", *rows]) + "\n")
-    Path("where.csv").write_text(f"{MARK}-where-0;{MARK}\n{MARK}-where-1;{MARK}\n")
-    assert cli(f"generalize-time in.csv --out out --ledger ledger {ROLES} --k 2 --quiet").code == 0
+    (folder / "in.csv").write_text("\n".join(["who,when,where,what", *rows]) + "\n")
+    (folder / "where.csv").write_text(f"{MARK}-where-0;{MARK}\n{MARK}-where-1;{MARK}\n")
+    return made(folder, f"generalize-time in.csv --out out --ledger ledger {ROLES} --k 2 --quiet")
+
+
+@pytest.fixture
+def marked(here: Path, made_of_marks: Path) -> None:
+    copied(made_of_marks)
 
 
 @pytest.mark.parametrize("form", ["", " --json"])

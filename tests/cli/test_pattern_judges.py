@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.csv
 import pytest
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, copied, made
 
 from timeveil.datasets import load_curves
 
@@ -16,10 +16,16 @@ MADE = (
 )
 
 
+@pytest.fixture(scope="module")
+def made_of_loads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("loads")
+    pyarrow.csv.write_csv(load_curves(people=300, instants=4, seed=3), folder / "loads.csv")
+    return made(folder, f"{MADE} --ledger ledger --quiet")
+
+
 @pytest.fixture(autouse=True)
-def published(here: Path, cli: Cli) -> None:
-    pyarrow.csv.write_csv(load_curves(people=300, instants=4, seed=3), "loads.csv")
-    assert cli(f"{MADE} --ledger ledger").code == 0
+def published(here: Path, made_of_loads: Path) -> None:
+    copied(made_of_loads)
 
 
 def test_verify(cli: Cli) -> None:

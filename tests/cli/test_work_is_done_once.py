@@ -222,3 +222,19 @@ def test_one_run_verifies_in_memory_and_once_what_it_wrote(cli: Cli, monkeypatch
     scopes.clear()
     assert cli("verify out --ledger ledger").code == 0
     assert scopes == ["with ledger"]
+
+
+def test_neighbours_of_a_ledger_are_not_all_looked_into(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One folder that is not published shows that the one around it is not."""
+    Path("visits.csv").write_text(VISITS)
+    for number in range(300):
+        Path(f"neighbour {number}").mkdir()
+    looked, glob = [], Path.glob
+
+    def counted(folder: Path, pattern: str) -> Any:
+        looked.append(folder)
+        return glob(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", counted)
+    assert cli(f"{RUN} --ledger ledger").code == 0
+    assert 0 < len([folder for folder in looked if folder.name.startswith("neighbour")]) < 10

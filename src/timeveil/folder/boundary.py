@@ -39,7 +39,8 @@ def refuse_nested(path: Path) -> None:
 def _around(path: Path) -> list[Path]:
     refuse_unnameable(path)
     # As written and as resolved: a link may lead into a published folder.
-    return [folder for name in (path.absolute(), path.resolve()) for folder in (name, *name.parents)]
+    names = (path.absolute(), path.resolve())
+    return list(dict.fromkeys(folder for name in names for folder in (name, *name.parents)))
 
 
 def _is_published(folder: Path) -> bool:
@@ -47,7 +48,8 @@ def _is_published(folder: Path) -> bool:
         return True
     with suppress(OSError):
         entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        return any(map(_is_stream, entries)) and all(_is_stream(e) or _is_release(e) for e in entries)
+        # The first entry that is not published decides: a folder of temporary files has thousands.
+        return all(_is_release(e) or _is_stream(e) for e in entries) and any(map(_is_stream, entries))
     return False
 
 
