@@ -35,11 +35,13 @@ def first_fit(channels: list[tuple[Row, Row]], kinds: int, items: int, supports:
     made: list[tuple[Row, Row]] = []
     for has, lacks in channels:
         for place, (other, lacking) in enumerate(made):
+            if has & lacking or other & lacks:
+                continue
             union = has | other
             none = lacks | lacking
             alone = kinds == 1 or len({x // kinds for x in union}) == len(union)
             left = kinds == 1 or all(set(range(x, x + kinds)) - none for x in range(0, items, kinds))
-            if not has & lacking and not other & lacks and alone and left:
+            if alone and left:
                 made[place] = union, none
                 break
         else:
