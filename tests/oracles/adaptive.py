@@ -18,6 +18,7 @@ def width(rows: Any) -> float:
     return float(np.sqrt(np.mean((rows.max(axis=0) - rows.min(axis=0)) ** 2)))
 
 
+@cache
 def meaning(symbol: int, level: int) -> float:
     return NormalDist().inv_cdf((symbol + 0.5) / level)
 

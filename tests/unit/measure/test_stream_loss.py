@@ -87,7 +87,7 @@ def test_moving_beats_both_alternatives_on_longer_windows(pair):
 @pytest.mark.parametrize("buckets", ["anatomy", "none"])
 def test_suppressing_alone_is_what_a_window_of_one_slot_gives(buckets):
     """Errors of the alternative that is worked out here against those of the method itself."""
-    table = pa.Table.from_pylist(stream(slots=300, size=14))
+    table = pa.Table.from_pylist(stream(slots=150, size=14))
     roles = tv.Roles(time="step", quasi=["zip", "sex"], sensitive=["ill"], drop="rest")
     moving, still = (
         measure(*tv.publish_stream(table, roles, l=3, window=window, seed=1, buckets=buckets), windows=3000)

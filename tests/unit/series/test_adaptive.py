@@ -46,7 +46,7 @@ def test_promises_hold_on_all_sorts_of_series() -> None:
     for _ in range(some(1200)):
         matrix, k, p = drawn(rng)
         center = str(rng.choice(["mean", "median"]))
-        most, effort = int(rng.choice([2, 5, 20, 52])), int(rng.integers(0, 3))
+        most, effort = int(rng.choice([2, 5, 20, 52])), int(rng.integers(0, 2))
         weight = float(rng.choice([0, 2, 50]))
         found = adaptive(matrix, k, p, shape_weight=weight, effort=effort, max_level=most, center=center)  # type: ignore[arg-type]
         assert found.own
@@ -63,7 +63,7 @@ def test_promises_of_representatives() -> None:
         assert (found.levels == found.levels[:, :1]).all()
 
 
-@pytest.mark.parametrize(("n", "d"), [(300, 1), (60, 500), (40, 1000), (20, 10)])
+@pytest.mark.parametrize(("n", "d"), [(300, 1), (40, 1000), (20, 10)])
 def test_few_and_many_instants(n: int, d: int) -> None:
     matrix = np.cumsum(np.random.default_rng(3).standard_normal((n, d)), axis=1)
     check(matrix, adaptive(matrix, 10, 5), 10, 5, 20, "mean")
@@ -106,14 +106,14 @@ def test_the_objective_is_value_loss_and_pattern_loss() -> None:
 
 
 def test_more_effort_loses_less() -> None:
-    matrix = np.cumsum(np.random.default_rng(6).standard_normal((2000, 10)), axis=1)
+    matrix = np.cumsum(np.random.default_rng(6).standard_normal((1000, 10)), axis=1)
     after = [adaptive(matrix, 10, 5, shape_weight=10, effort=e).facts["objective_after"] for e in (0, 1, 3)]
     assert after[1] < 0.85 * after[0]
     assert after[2] < 0.99 * after[1]
 
 
 def test_the_weight_moves_the_loss_from_shape_to_value() -> None:
-    matrix = np.cumsum(np.random.default_rng(7).standard_normal((2000, 10)), axis=1)
+    matrix = np.cumsum(np.random.default_rng(7).standard_normal((1000, 10)), axis=1)
     patterns, values = [], []
     for weight in (1, 10, 100):
         found = adaptive(matrix, 10, 5, shape_weight=weight)

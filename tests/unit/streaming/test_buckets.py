@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ from timeveil.models.stream.method.placing import Chance, Draws, deal
 from timeveil.models.stream.method.reposition import least_suppression
 
 ROLES = tv.Roles(time="day", quasi=["who"], sensitive=["value"])
+SEEDS = 50
 
 
 @given(st.lists(st.integers(0, 9), max_size=80), st.integers(2, 6), st.integers(0, 99))
@@ -30,23 +32,25 @@ def test_every_bucket_is_l_diverse(values: list[int], l: int, seed: int) -> None
         assert len(set(members)) == len(members)
 
 
-def partners(values: str, seed: int) -> tuple[list[tuple[str, ...]], list[int]]:
-    """The values of each bucket of a slot, and each person's bucket."""
-    table = pa.table({"day": [1] * len(values), "who": range(len(values)), "value": list(values)})
-    release, ledger = tv.publish_stream(table, ROLES, l=2, window=1, seed=seed)
-    sensitive = release.tables["sensitive"]
-    shared: dict[int, list[str]] = {}
-    for bucket, value in zip(sensitive["bucket"].to_pylist(), sensitive["value"].to_pylist(), strict=True):
-        shared.setdefault(bucket, []).append(value)
-    return [tuple(shared[bucket]) for bucket in sorted(shared)], ledger.table["bucket"].to_pylist()
+def partners(*slots: str) -> Iterator[tuple[str, list[tuple[str, ...]], list[int]]]:
+    """Of each slot its values, the values of each of its buckets, and each person's bucket."""
+    rows = [(day, who, value) for day, values in enumerate(slots) for who, value in enumerate(values)]
+    table = pa.table(dict(zip(("day", "who", "value"), zip(*rows, strict=True), strict=True)))
+    for seed in range(SEEDS):
+        release, ledger = tv.publish_stream(table, ROLES, l=2, window=1, seed=seed)
+        shared: dict[tuple[int, int], list[str]] = {}
+        for row in release.tables["sensitive"].to_pylist():
+            shared.setdefault((row["slot"], row["bucket"]), []).append(row["value"])
+        of_person = ledger.table["bucket"].to_pylist()
+        for day, values in enumerate(slots):
+            buckets = [tuple(shared[place]) for place in sorted(shared) if place[0] == day]
+            yield values, buckets, of_person[day * len(values) : (day + 1) * len(values)]
 
 
 def test_who_has_which_value_of_a_bucket_is_uniform() -> None:
     """Ann is always in row 0 and her value varies: in a bucket of a and b she has either as often."""
     holds: Counter[str] = Counter()
-    for seed in range(1200):
-        values = ("abcabc", "bacabc")[seed % 2]  # a priori a or b, as likely
-        buckets, of_person = partners(values, seed)
+    for values, buckets, of_person in partners(*["abcabc", "bacabc"] * 12):  # a priori a or b, as likely
         if buckets[of_person[0]] == ("a", "b"):
             holds[values[0]] += 1
     assert holds.total() > 300
@@ -58,8 +62,7 @@ def test_which_values_share_a_bucket_does_not_depend_on_the_order_of_the_input(v
     """Over many seeds a, b and c are paired as often as one another, and nobody prefers a neighbour."""
     pairs: Counter[tuple[str, ...]] = Counter()
     first_two = 0
-    for seed in range(600):
-        buckets, of_person = partners(values, seed)
+    for _, buckets, of_person in partners(*[values] * 12):
         pairs.update(buckets)
         first_two += of_person[0] == of_person[1]
     assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}

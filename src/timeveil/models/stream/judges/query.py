@@ -131,6 +131,13 @@ class Publication:
         self.begin, self.end, self.group = begin[order], end[order], group[order]
         self.value, self.quasi = value[order], [codes[order] for codes in quasi]
         self.widest = int((end - begin).max(initial=1))
+        self._counts: dict[Window, float] = {}
+
+    def count(self, window: Window) -> float:
+        """The estimate of a window count; windows drawn at random repeat, and are worked out once."""
+        if window not in self._counts:
+            self._counts[window] = estimate(self, window)
+        return self._counts[window]
 
 
 def draw_windows(
@@ -171,7 +178,7 @@ def relative_errors(
     truth: Publication, published: Publication, windows: Sequence[Window], slots: int
 ) -> Floats:
     """Each window's error; a count below 1 % of what such a window holds on average is taken as that."""
-    true, guess = (np.array([estimate(way, window) for window in windows]) for way in (truth, published))
+    true, guess = (np.array([way.count(window) for window in windows]) for way in (truth, published))
     length = windows[0].last - windows[0].first
     least = max(1.0, _LEAST_SHARE * len(truth.value) * length / max(slots, 1))
     errors: Floats = np.abs(guess - true) / np.maximum(true, least)
