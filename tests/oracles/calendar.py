@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 Span = tuple[dt.datetime, dt.datetime, str]
@@ -27,6 +28,7 @@ def moment(second: int) -> dt.datetime:
     return EPOCH + dt.timedelta(seconds=second)
 
 
+@lru_cache(1 << 16)
 def granule(name: str, at: dt.datetime) -> Span | None:
     """The granule of a catalogue granularity that holds a moment, None in a gap."""
     return MAKERS[name](at)

@@ -97,7 +97,7 @@ def test_a_method_keeps_what_it_promises(method: str, kind: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_many_instants(method: str) -> None:
-    matrix = series("walk", 120, 500, np.random.default_rng(1))
+    matrix = series("walk", 40, 500, np.random.default_rng(1))
     chosen = SeriesParameters(method=method, k=10, p=5)
     check(matrix, partitioned(matrix, chosen), chosen)
 
