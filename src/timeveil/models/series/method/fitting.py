@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +45,7 @@ class Alphabet:
         if self.level is not None:
             every: Floats = reconstructed(np.arange(self.level), self.level).astype(low.dtype)
             return np.broadcast_to(every, (*low.shape, self.level))
-        # One column more than the highest level has symbols: in single precision a position just below 1,
-        # times the level, may round up to the level.
-        meanings = np.zeros((self.max_level, self.max_level + 1), low.dtype)
-        for level in range(1, self.max_level + 1):
-            meanings[level - 1, :level] = reconstructed(np.arange(level), level)
+        meanings = _meanings(self.max_level, low.dtype)
         levels = np.arange(1, self.max_level + 1, dtype=low.dtype)
         lowest = (low[..., None] * levels).astype(np.int32)
         highest = (high[..., None] * levels).astype(np.int32)
@@ -61,6 +59,17 @@ class Alphabet:
         levels = picked + 1 if self.level is None else np.full_like(picked, self.level)
         symbols = (low * levels).astype(np.uint8) if self.level is None else picked.astype(np.uint8)
         return symbols, levels.astype(np.uint8)
+
+
+@cache
+def _meanings(max_level: int, kind: np.dtype[Any]) -> Floats:
+    """What each symbol of each level means, one row per level."""
+    # One column more than the highest level has symbols: in single precision a position just below 1,
+    # times the level, may round up to the level.
+    meanings = np.zeros((max_level, max_level + 1), kind)
+    for level in range(1, max_level + 1):
+        meanings[level - 1, :level] = reconstructed(np.arange(level), level)
+    return meanings
 
 
 def best_patterns(
