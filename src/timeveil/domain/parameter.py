@@ -239,13 +239,16 @@ class Checked:
                 message = f"`{name}` applies with `{other}` only"
                 hint = f"add {{{other}}}, or leave {{{name}}} out"
                 raise ParameterError(message, hint=hint, facts={"parameters": [other, name]})
-        methods = [method for kind in reversed(type(self).__mro__) for method in vars(kind).values()]
-        for method in methods:
-            about: tuple[str, ...] = getattr(method, "rule_about", ())
-            problem: Problem = method(self) if about else None
-            if problem is not None:
+        for method in type(self)._rules():
+            if (problem := method(self)) is not None:
                 message, hint = problem
-                raise ParameterError(message, hint=hint, facts={"parameters": list(about)})
+                raise ParameterError(message, hint=hint, facts={"parameters": [*method.rule_about]})
+
+    @classmethod
+    @cache
+    def _rules(cls) -> list[Any]:
+        methods = (method for kind in reversed(cls.__mro__) for method in vars(kind).values())
+        return [method for method in methods if hasattr(method, "rule_about")]
 
     @classmethod
     @cache

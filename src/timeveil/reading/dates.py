@@ -180,6 +180,8 @@ def is_compact(numbers: Ints) -> Flags:
     [True, False, False]
     """
     near = (numbers >= FIRST_COMPACT) & (numbers <= LAST_COMPACT)
+    if not near.any():  # as most columns of numbers are
+        return near
     clipped = np.where(near, numbers, 0)
     return near & days_of(clipped // 10_000, clipped // 100 % 100, clipped % 100)[1]
 

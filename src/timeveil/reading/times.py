@@ -236,7 +236,7 @@ class TimeColumn:
 
     def _note_numbers(self, values: pa.Array, are_numbers: Any, row: int) -> None:
         """Note which whole numbers are not days written YYYYMMDD."""
-        numbers = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
+        numbers = (pc.fill_null(values, 0) if values.null_count else values).to_numpy(zero_copy_only=False)
         self._noted.add("not compact", are_numbers & ~is_compact(numbers), row)
 
     def _typed(self, chunk: pa.Array, row: int) -> pa.Array:

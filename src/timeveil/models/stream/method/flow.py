@@ -20,7 +20,7 @@ import numpy as np
 from timeveil.domain.loss import refuse_loss
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
-from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, snapshot_of
+from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, runs, snapshot_of
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
 
@@ -103,9 +103,7 @@ class Stream(ABC):
     def arrive(self, arrivals: Arrivals, progress: Progress = silent) -> list[Final]:
         """Take the next slots in, each with its records; slots left out are empty."""
         slots, finals = arrivals.slots, list[Final]()
-        # Where the slot changes, both ends included.
-        heads = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)] if len(slots) else []
-        for begin, end in pairwise(heads):
+        for begin, end in pairwise(runs(slots)):
             slot = int(slots[begin])
             progress("repositioning", begin / len(slots))
             if self.first is None or self.last is None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from hashlib import shake_128
-from itertools import accumulate, count
+from itertools import accumulate, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Chance:
         # One sort: the group in the upper bits of a word, random bits in all others.
         bits = max(int(group.max(initial=0)).bit_length(), 1)
         keys = self.words(slot, purpose, len(group)) >> np.uint64(bits)
-        keys |= group.astype(np.uint64) << np.uint64(64 - bits)
+        keys |= group.view(np.uint64) << np.uint64(64 - bits)
         return keys.argsort()
 
 
@@ -117,8 +117,23 @@ class Snapshot:
 def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snapshot:
     """Put the records of a slot in their secret order."""
     order = chance.order(slot, CELLS, values)
-    distinct, sizes = np.unique(values[order], return_counts=True)
-    return Snapshot(records[order], dict(zip(distinct.tolist(), sizes.tolist(), strict=True)))
+    ordered = values[order]
+    edges = runs(ordered)
+    sizes = {
+        value: end - begin
+        for value, (begin, end) in zip(ordered[edges[:-1]].tolist(), pairwise(edges), strict=True)
+    }
+    return Snapshot(records[order], sizes)
+
+
+def runs(numbers: Ints) -> list[int]:
+    """Where each run of equal numbers begins, and where the last one ends.
+
+    >>> runs(np.array([7, 7, 9]))
+    [0, 2, 3]
+    """
+    begins = (numbers[1:] != numbers[:-1]).nonzero()[0] + 1
+    return [0, *begins.tolist(), len(numbers)] if len(numbers) else []
 
 
 class Placement:
@@ -219,8 +234,8 @@ def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
     # Value by value in random order, the i-th record dealt goes to bucket i mod (n // l).
     order = chance.words(slot, BUCKETS, len(sizes)).argsort()
     dealt_before = np.empty_like(sizes)
-    dealt_before[order] = np.cumsum(sizes[order]) - sizes[order]
-    first = np.cumsum(sizes) - sizes
+    dealt_before[order] = sizes[order].cumsum() - sizes[order]
+    first = sizes.cumsum() - sizes
     buckets: Ints = (np.arange(total) + np.repeat(dealt_before - first, sizes)) % (total // l)
     return buckets
 

@@ -148,8 +148,9 @@ class Window:
     def relay(self, value: int) -> Relay | None:
         """The relay of the latest withheld record of a value (§IV), if there is one."""
         if value not in self._planned:
-            origins = [number for number, slot in self.slots.items() if value in slot.withheld]
-            self._planned[value] = self._walk(value, max(origins), max(origins), None) if origins else None
+            slots = reversed(self.slots.values())
+            origin = next((slot.number for slot in slots if value in slot.withheld), None)
+            self._planned[value] = None if origin is None else self._walk(value, origin, origin, None)
         return self._planned[value]
 
     def filler(self, value: int, number: int) -> Relay | None:
@@ -176,36 +177,35 @@ class Window:
             moves.append((carried, source, number))
             at = source = number
             if cell is not None:
-                carried = max(carried, *cell)
+                carried = number if number in cell else max(carried, *cell)
         saved = self.withhold(value) if moves[0][1] is None else 0
         return Relay(value, saved - cost, tuple(moves))
 
     def apply(self, relay: Relay) -> None:
-        for origin, left, entered in relay.moves:
-            self._change(relay.value, origin, left, -1)
-            self._change(relay.value, origin, entered, 1)
-        # A relay changes counts of one value only: the plans of all others stay valid.
-        self._planned.pop(relay.value, None)
+        self._carry(relay, 1)
 
     def undo(self, relay: Relay) -> None:
-        for origin, left, entered in reversed(relay.moves):
-            self._change(relay.value, origin, entered, -1)
-            self._change(relay.value, origin, left, 1)
-        self._planned.pop(relay.value, None)
+        self._carry(relay, -1)
 
-    def _change(self, value: int, origin: int, number: int | None, by: int) -> None:
-        """Count one record more or less: published in slot `number`, or withheld where that is None."""
-        if number is None:
-            _add(self.slots[origin].withheld, value, by)
-            _add(self.waiting, value, by)
-            return
-        slot = self.slots[number]
-        cell = slot.published.setdefault(value, {})
-        _add(cell, origin, by)
-        if not cell:
-            del slot.published[value]
-        _add(slot.counts, value, by)
-        slot.size += by
+    def _carry(self, relay: Relay, by: int) -> None:
+        value, slots = relay.value, self.slots
+        for origin, left, entered in relay.moves:
+            if left is None:
+                _add(slots[origin].withheld, value, -by)
+                _add(self.waiting, value, -by)
+            else:
+                _add(slots[left].published.setdefault(value, {}), origin, -by)
+            _add(slots[entered].published.setdefault(value, {}), origin, by)
+        # In between, each slot takes one record in and hands one on: only the sizes of the ends change.
+        for number, step in ((relay.moves[0][1], -by), (self.last, by)):
+            if number is not None:
+                slot = slots[number]
+                slot.size += step
+                _add(slot.counts, value, step)
+                if value not in slot.counts:
+                    del slot.published[value]
+        # A relay changes counts of one value only: the plans of all others stay valid.
+        self._planned.pop(value, None)
 
 
 def _add(counts: dict[int, int], key: int, by: int) -> None:
