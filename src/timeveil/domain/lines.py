@@ -38,7 +38,7 @@ class FileForm(Parameters):
 
     def reading(self, *more: str) -> dict[str, Any]:
         """The arguments of `read`."""
-        return {name: value for name, value in self.as_arguments().items() if name in (*READING, *more)}
+        return {name: getattr(self, name) for name in (*READING, *more) if name in type(self).table()}
 
 
 class Reading(FileForm):

@@ -93,12 +93,12 @@ def reads_as_time(values: pa.Array) -> bool:
             return False
     elif not is_text(kind):
         return False
-    texts = values.cast(pa.string())
-    if len(texts) <= _MATCHED_IN_PYTHON:
-        times = sum(text is not None and _TIME.match(text) is not None for text in texts.to_pylist())
+    if len(values) <= _MATCHED_IN_PYTHON:
+        texts = (str(value) for value in values.to_pylist() if value is not None)
+        times = sum(_TIME.match(text) is not None for text in texts)
     else:
-        times = pc.sum(pc.match_substring_regex(texts, _TIME.pattern)).as_py() or 0
-    return bool(times > MOST * (len(texts) - texts.null_count))
+        times = pc.sum(pc.match_substring_regex(values.cast(pa.string()), _TIME.pattern)).as_py() or 0
+    return bool(times > MOST * (len(values) - values.null_count))
 
 
 def with_risks(

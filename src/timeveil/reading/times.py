@@ -252,7 +252,8 @@ class TimeColumn:
             return self._whole_floats(chunk.cast(pa.float64()), row)
         if pa.types.is_uint64(kind):
             return self._bounded(chunk, pa.uint64(), 0, self._limit, row).cast(pa.int64())
-        return self._bounded(chunk.cast(pa.int64()), pa.int64(), -self._limit, self._limit, row)
+        numbers = chunk if pa.types.is_int64(kind) else chunk.cast(pa.int64())
+        return self._bounded(numbers, pa.int64(), -self._limit, self._limit, row)
 
     def _timestamps(self, chunk: pa.Array, row: int) -> pa.Array:
         unit, zone = chunk.type.unit, self._zone if chunk.type.tz else None

@@ -302,6 +302,8 @@ def test_a_gap_can_be_bounded():
     assert publisher.latest == 1
     with pytest.raises(tv.errors.ParameterError, match="`max_gap` must be a whole number"):
         publisher.push(later, max_gap=-1)
+    with pytest.raises(tv.errors.ParameterError, match="`since` must be a whole number"):
+        publisher.push(later, max_gap=6, since="x")
     assert len(publisher.push(later, max_gap=6, since=2)) == 8
 
 

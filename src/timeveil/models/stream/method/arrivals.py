@@ -27,6 +27,7 @@ from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan
+from timeveil.reading.encoding import whole
 from timeveil.reading.risks import with_risks
 
 WIDEST_GAP = 1_000_000
@@ -124,7 +125,7 @@ def read_records(source: Any, roles: Roles, options: StreamParameters) -> Relati
 def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
     """The code of every sensitive value; new values are numbered in the order of the column."""
     # Only the different values become Python objects, not every row's.
-    encoded = decoded(column).combine_chunks().dictionary_encode()
+    encoded = whole(decoded(column)).dictionary_encode()
     codes = values.codes(python_values(encoded.dictionary))
     return codes[encoded.indices.to_numpy()] if len(codes) else codes
 
@@ -196,7 +197,7 @@ def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = Non
         return
     # The first slot of a stream has nothing before it: with its own number as the start, no gap.
     begin = int(slot[0]) if after is None else after
-    widest = max(int(slot[0]) - begin, int(np.diff(slot).max(initial=0))) - 1
+    widest = max(int(slot[0]) - begin, int((slot[1:] - slot[:-1]).max(initial=0))) - 1
     if widest >= WIDEST_GAP:
         hint = "check the {unit} of the times, or choose a longer {slot}"
         raise InputError(f"gap of {widest:,} empty slots between two records", hint=hint, code="gap")

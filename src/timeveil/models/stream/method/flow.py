@@ -158,11 +158,16 @@ class Stream(ABC):
     def _add_total(self) -> None:
         self.totals.append((self.tally["published"], self.tally["withheld"]))
 
+    def count(self, **more: int) -> None:
+        """Add to the tally."""
+        for name, number in more.items():  # `Counter.update` takes several times as long
+            self.tally[name] += number
+
     def _moved(self, distance: int, count: int) -> None:
         """Add records that are published `distance` slots late to the tally."""
         if distance:
             loss = self.settings.costs.of_distance(distance) * count
-            self.tally.update(moved=count, distance=distance * count, loss=loss)
+            self.count(moved=count, distance=distance * count, loss=loss)
 
     def refuse_loss(self, largest_l: int) -> None:
         """Refuse a stream that withholds too much, with what most of it is due to.
@@ -180,7 +185,7 @@ class Stream(ABC):
         refuse_loss(self.settings.options, tally["withheld"], tally["read"], "records", hint)
 
     def _withheld(self, code: int, records: Collection[int]) -> None:
-        self.tally.update(withheld=len(records), loss=self._beta(code) * len(records))
+        self.count(withheld=len(records), loss=self._beta(code) * len(records))
         self._forget(records)
 
     def _forget(self, records: Iterable[int]) -> None:
@@ -261,7 +266,7 @@ class WindowStream(Stream):
         self.window.leave(number)
         placed = self.placement.place(slot, self.window, self.people)
         self.emitted = number
-        self.tally.update(published=len(placed.records), slots=1, duplicates=slot.size - len(placed.records))
+        self.count(published=len(placed.records), slots=1, duplicates=slot.size - len(placed.records))
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))
         if self.true_slots:
@@ -313,12 +318,12 @@ class PacketStream(Stream):
         self.last = self.emitted = slot
         rows = []
         for packet, bucket in outcome.published:
-            self.tally["published"] += len(packet.records)
+            self.count(published=len(packet.records))
             self._moved(slot - packet.origin, len(packet.records))
             self._forget(packet.records)
             pairs = zip(packet.records, packet.values, strict=True)
             rows += [(record, value, bucket, packet.number) for record, value in pairs]
-        self.tally.update(slots=1, duplicates=outcome.conflicts)
+        self.count(slots=1, duplicates=outcome.conflicts)
         # The shape is written out, because an empty slot has no rows to infer it from.
         numbers, values, buckets, packets = np.array(rows, np.int64).reshape(-1, 4).T
         withheld = self._give_up(outcome.withheld)

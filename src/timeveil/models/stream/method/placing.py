@@ -254,6 +254,7 @@ class Tally:
     def __init__(self, values: Iterable[int] = ()) -> None:
         self.size = 0
         self.counts: dict[int, int] = {}
+        self._highest: int | None = 0  # None where it is to be counted anew
         self.add(values)
 
     def add(self, values: Iterable[int], step: int = 1) -> None:
@@ -261,10 +262,13 @@ class Tally:
         for value in values:
             self.counts[value] = self.counts.get(value, 0) + step
             self.size += step
+        self._highest = None
 
     @property
     def highest(self) -> int:
-        return max(self.counts.values(), default=0)
+        if self._highest is None:
+            self._highest = max(self.counts.values(), default=0)
+        return self._highest
 
     def at_highest(self) -> set[int]:
         """The commonest values."""

@@ -18,7 +18,6 @@ and some 40 bytes a record.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +25,7 @@ import pyarrow as pa
 
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.lines import Decimal, Delimiter
+from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
@@ -41,6 +41,8 @@ from timeveil.models.stream.parameters import ServiceParameters, StreamParameter
 from timeveil.reading.columns import taken, without_nan
 from timeveil.reading.encoding import encode_people
 from timeveil.reading.spellings import Spellings
+
+SINCE = Parameter("since", "whole", "Slot that a gap is counted from.", optional=True, example=7)
 
 
 def publish_stream(
@@ -103,10 +105,9 @@ def publish_stream(
     distinct = len(stream.values.names)
     hint = f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
     settings.refuse_few_values(distinct, hint)
-    people = None
-    if person is not None:
-        people = encode_people(taken(relation.table.column(person), rows))[0].tolist()
-    stream.tally.update(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
+    column = None if person is None else taken(relation.table.column(person), rows)
+    people = None if column is None else encode_people(column)[0].tolist()
+    stream.count(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
     arriving = Arrivals(slots, rows, codes, None, people)
     finals = stream.arrive(arriving, lambda doing, share: progress(doing, 0.6 + 0.35 * share))
     # Packets that were given up, and those that still wait.
@@ -239,8 +240,8 @@ class StreamPublisher:
     @property
     def facts(self) -> dict[str, Any]:
         """Numbers of the run so far. Private: they reveal how much was moved and withheld."""
-        stream, tally, layout = self._stream, self._stream.tally, self._layout
-        last = stream.last
+        stream, layout = self._stream, self._layout
+        tally, last = stream.tally, stream.last
         return {
             "rows_read": tally["read"],
             **{name: tally[name] for name in ("published", "moved", "withheld")},
@@ -273,6 +274,7 @@ class StreamPublisher:
         counted from that slot, if it is later than what has arrived.
         """
         self._refuse_closed()
+        since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
         arrived, last = arrivals(snapshot, self._settings), self._stream.last
         rows, true_slot = self._typed(arrived), arrived.slot
         self._refuse_late(true_slot)
@@ -284,18 +286,15 @@ class StreamPublisher:
         slot = true_slot if last is None else np.maximum(true_slot, last + 1)
         refuse_wide_gap(np.sort(slot), last)
         if max_gap is not None:
-            ServiceParameters.table()["max_gap"].check(max_gap)
             begin = [number for number in (last, since) if number is not None]
             refuse_wide_gap(np.sort(slot), max(begin, default=None), max_gap)
         if len(slot) and self._layout is None:
             self._layout = Layout(self._settings, self._settings.roles, arrived.slots, rows.schema)
-        tally, late = self._stream.tally, int(np.count_nonzero(true_slot != slot))
-        tally["read"] += arrived.relation.rows
-        tally["folded"] += sum(arrived.relation.folded.values())
-        tally["incomplete"] += arrived.incomplete
-        tally["withheld"] += arrived.incomplete
+        relation, late = arrived.relation, int(np.count_nonzero(true_slot != slot))
+        self._stream.count(read=relation.rows, folded=sum(relation.folded.values()))
+        self._stream.count(incomplete=arrived.incomplete, withheld=arrived.incomplete)
         # Records that were held back counted as late when they first came.
-        tally["late"] += late - (len(true_slot) - len(arrived.slot))
+        self._stream.count(late=late - (len(true_slot) - len(arrived.slot)))
         self._held_back = None
         if late and late == len(slot):  # nothing but late records: the next slot is still open
             self._held_back = (rows, true_slot)
@@ -305,10 +304,10 @@ class StreamPublisher:
     def close(self) -> list[PublishedSlot]:
         """Publish every slot that is left; nothing can be pushed after it."""
         self._refuse_closed()
-        slots: list[PublishedSlot] = []
+        slots = list[PublishedSlot]()
         if self._held_back is not None and self._stream.last is not None:
             rows, true_slot = self._held_back
-            slots += self._take(rows, np.full(len(true_slot), self._stream.last + 1), true_slot)
+            slots = self._take(rows, np.full(len(true_slot), self._stream.last + 1), true_slot)
         self._held_back, self._closed = None, True
         return slots + self._publish(self._stream.end())
 
@@ -387,13 +386,13 @@ class StreamPublisher:
 
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
         """Final slots with their tables; rows that no later slot can hold are forgotten."""
-        slots, layout, names = [], self._layout, self._stream.values.names
+        slots, layout = [], self._layout
         if layout is None:  # no record came
             return []
         for final in finals:
-            release = layout.release([final], names, self._rows)
+            release = layout.release([final], self._stream.values.names, self._rows)
             # The tables are made now, because the rows will be forgotten.
-            release = replace(release, parts=release.tables)
+            release = Release(release.guarantee, release.manifest, release.tables)
             slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
         if self._stream.emitted is not None:
             self._rows.drop(self._stream.emitted - self._settings.options.reach + 1)

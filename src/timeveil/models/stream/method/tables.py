@@ -206,28 +206,28 @@ class RowStore:
     """The rows of records that may still be published; records are numbered as they come."""
 
     def __init__(self) -> None:
-        self._rows: Any = None
-        self._blocks: deque[tuple[int, int]] = deque()  # the latest slot of each push, and its number of rows
-        self._first = self._next = 0
+        self._blocks: deque[tuple[int, int, pa.Table]] = deque()
+        """Of each push its latest slot, the number after its last record, and its rows."""
+        self._next = 0
 
     def add(self, rows: pa.Table, slot: int) -> Ints:
         """Keep rows whose latest slot is `slot`; the numbers of their records."""
         first, self._next = self._next, self._next + rows.num_rows
-        self._rows = rows if self._rows is None else pa.concat_tables([self._rows, rows])
-        self._blocks.append((slot, rows.num_rows))
+        self._blocks.append((slot, self._next, rows))
         return np.arange(first, self._next)
 
     def take(self, records: Ints, columns: list[str]) -> pa.Table:
-        first, end = int(records.min(initial=self._next)), int(records.max(initial=self._first - 1)) + 1
-        # Only the part that holds them: taking from a few blocks costs less than from all.
-        part = self._rows.select(columns).slice(first - self._first, max(end - first, 0))
-        return part.take(pa.array(records - first))
+        low, high = int(records.min(initial=self._next)), int(records.max(initial=-1))
+        # Only the blocks that hold them, or the last, if there are none.
+        blocks = [(end, rows) for _, end, rows in self._blocks if end - rows.num_rows <= high and low < end]
+        blocks = blocks or [self._blocks[-1][1:]]
+        first = blocks[0][0] - blocks[0][1].num_rows
+        return pa.concat_tables(rows.select(columns) for _, rows in blocks).take(pa.array(records - first))
 
     def drop(self, slot: int) -> None:
         """Forget what was pushed up to a slot."""
-        while self._blocks and self._blocks[0][0] <= slot:
-            _, rows = self._blocks.popleft()
-            self._first, self._rows = self._first + rows, self._rows.slice(rows)
+        while len(self._blocks) > 1 and self._blocks[0][0] <= slot:
+            self._blocks.popleft()
 
 
 def joined(parts: Iterable[Ints | None]) -> Ints:
