@@ -7,9 +7,9 @@ out on the distinct days only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -94,19 +94,24 @@ def at_least(granularities: Iterable[Granularity], ticks: Ticks) -> tuple[Granul
     return tuple(g for g in granularities if g.rule.extent or g.rule.shortest >= ticks.width)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Granules:
     """The granules of one granularity that hold an observed base granule, in order.
 
     `code` gives for each position its granule, -1 in a gap. `index` rises strictly; it is that of the
-    granularity, or the first instant where a zone's clock granules may repeat.
+    granularity, or the first instant where a zone's clock granules may repeat. Labels are written when they
+    are first asked for: a search that weighs granularities by their widths needs none.
     """
 
     code: Positions
     index: Ints
-    label: list[str]
     start: pa.Array
     end: pa.Array
+    write_labels: Callable[[], list[str]]
+
+    @cached_property
+    def label(self) -> list[str]:
+        return self.write_labels()
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +161,7 @@ class Timeline:
         # The zone was looked up inside those years only: bounds beyond stay civil, to become null.
         start = np.where(beyond_start, start, zone.first_instant(start))
         end = np.where(beyond_end, end, zone.first_instant(end))
-        return Granules(code, index, h.label(index), *self._bounds(start, end))
+        return Granules(code, index, *self._bounds(start, end), partial(h.label, index))
 
     def _coded(self, h: Granularity) -> tuple[Positions, Positions]:
         """The first position of each observed granule, and each position's granule or -1."""
@@ -202,8 +207,12 @@ class Timeline:
         # A granule cut by a change of the clocks begins or ends at the change.
         start = np.maximum(h.start(index) - offset, zone.begins[segment])
         end = np.minimum(h.end(index) - offset, zone.ends()[segment])
-        label = [f"{text} {_offset_text(o)}" for text, o in zip(h.label(index), offset.tolist(), strict=True)]
-        return Granules(code, start, label, *self._bounds(start, end))
+
+        def labels() -> list[str]:
+            texts = zip(h.label(index), offset.tolist(), strict=True)
+            return [f"{text} {_offset_text(seconds)}" for text, seconds in texts]
+
+        return Granules(code, start, *self._bounds(start, end), labels)
 
     def _bounds(self, start: Ints, end: Ints) -> tuple[pa.Array, pa.Array]:
         return published(self.axis, start), published(self.axis, end, round_up=True)
