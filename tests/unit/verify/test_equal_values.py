@@ -63,3 +63,11 @@ def test_what_is_no_number_has_no_promise_of_this_kind() -> None:
     )
     for private in (None, ledger):
         assert "values-below-l" in {violation.code for violation in tv.verify(forged, private).violations}
+
+
+def test_values_that_were_changed_for_no_l_are_a_violation() -> None:
+    release, ledger = published([1.5] * 12 + [float(number) for number in range(20)])
+    assert ledger.facts["perturbed"]["income"] > 0
+    manifest = {**release.manifest, "guarantee": {**release.manifest["guarantee"], "l": None}}
+    violations = tv.verify(replace(release, manifest=manifest), ledger).violations
+    assert {"guarantee", "changed-values"} <= {violation.code for violation in violations}

@@ -242,7 +242,8 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
     if not same or not changed:
         return
     findings.check("no more values differ from the original than l makes necessary")
-    in_cell, needed, l = unchanged[0], 0, release.manifest["guarantee"]["l"]
+    # A manifest may state changed values and no l: then none had to change.
+    in_cell, needed, l = unchanged[0], 0, release.manifest["guarantee"]["l"] or 1
     for name, sides in changed.items():
         # Each value of each cell: how often it occurs in the original and in the release.
         original, released_codes, count = fold_both([in_cell, sides])
