@@ -1,11 +1,14 @@
-"""An interrupt while the command line is still loading ends it at once, without a traceback.
+"""What a command settles before anything else is loaded: interrupts, and pages of memory.
 
-Imported first of all by `timeveil`. As a library it changes nothing; as a command the interrupt is left to
-the system until `timeveil.cli.main` takes over.
+Imported first of all by `timeveil`. As a library it changes nothing. As a command, an interrupt is left to
+the system until `timeveil.cli.main` takes over: it ends the process at once, without a traceback. NumPy and
+Arrow use ordinary pages: large arrays come and go, and a virtual machine may take longer to provide huge
+pages for them than the work in them takes.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from itertools import pairwise
@@ -18,5 +21,8 @@ def is_command() -> bool:
     return script in ("timeveil", "timeveil.exe") or module
 
 
-if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+if is_command():
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for setting in ("NUMPY_MADVISE_HUGEPAGE", "MIMALLOC_ALLOW_THP"):
+        os.environ.setdefault(setting, "0")

@@ -134,3 +134,16 @@ def test_a_release_that_is_written_is_told_even_if_stdout_is_full(here: Path, fo
     assert done.returncode == 2
     assert done.stderr.startswith("error: the result could not be printed; `out` was written\n\nhint: ")
     assert names("out") == ["README.txt", "data.parquet", "release.json"]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("timeveil", "0"), ("python", None)])
+def test_a_command_uses_ordinary_pages_of_memory_and_a_library_what_it_finds(
+    name: str, expected: str
+) -> None:
+    settings = ("NUMPY_MADVISE_HUGEPAGE", "MIMALLOC_ALLOW_THP")
+    program = (
+        f"import os, sys; sys.argv = ['{name}']; import timeveil; print(*map(os.environ.get, {settings}))"
+    )
+    plain = {key: value for key, value in os.environ.items() if key not in settings}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=plain)
+    assert done.stdout.split() == [str(expected)] * 2

@@ -37,7 +37,7 @@ def test_people_and_rows_equal_the_twin(rows, width):
 @given(row_lists, st.sampled_from([1, 2, 3, 6]), st.integers(1, 4))
 def test_first_visits_are_enough_for_what_is_coarser(rows, width, times):
     visits, wide = visits_of(rows), firsts_of(width * times)
-    direct, opening = visits.groups(wide), visits.opening(firsts_of(width)).groups(wide)
+    direct, opening = visits.groups(wide), visits.by(firsts_of(width)).groups(wide)
     assert direct.people.tolist() == opening.people.tolist()
     assert direct.rows.tolist() == opening.rows.tolist()
 

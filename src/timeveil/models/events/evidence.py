@@ -33,6 +33,7 @@ from timeveil.evidence.codes import (
     fold_both,
     mismatch,
     plain_type,
+    ranked,
 )
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
@@ -162,7 +163,8 @@ class Evidence(ReleaseEvidence):
         start, end = (self.released_column(name) for name in self.columns("start", "end"))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
         # Few granules, many rows: convert one row of each to instants, and number them by time.
-        _, example = np.unique(pairs, return_index=True)
+        example = np.zeros(count, np.int64)
+        example[pairs] = np.arange(len(pairs))
         examples = (pa.chunked_array([c.values.take(c.codes[example])]) for c in (start, end))
         first, last = bounds_of(self.axis, *examples)
         index = np.empty(count, dtype=np.int64)
@@ -204,8 +206,8 @@ class Evidence(ReleaseEvidence):
         people = self.people
         quasi = self.folded(self.quasi)
         # Rows with the same quasi-identifiers at the same instant are read alike: look at one of each.
-        times, time = np.unique(people.moment, return_inverse=True)
-        pairs = [(quasi, int(quasi.max(initial=0)) + 1), (time.ravel(), len(times))]
+        times, time = ranked(people.moment)
+        pairs = [(quasi, int(quasi.max(initial=0)) + 1), (time, len(times))]
         cell, cells = fold(pairs, len(quasi))
         example = np.zeros(cells, np.int64)
         example[cell] = np.arange(len(quasi))
@@ -360,8 +362,8 @@ def observed(people: People, levels: Sequence[Granularity], gaps: Gaps) -> tuple
     moment = people.moment[people.complete]
     low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
     base = base_for(people.axis, levels, low, high, people.resolution)
-    times, position = np.unique(base.granule(moment), return_inverse=True)
-    return Timeline(people.axis, base, times, gaps), position.ravel()
+    times, position = ranked(base.granule(moment))
+    return Timeline(people.axis, base, times, gaps), position
 
 
 def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:

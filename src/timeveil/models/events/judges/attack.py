@@ -29,7 +29,7 @@ from timeveil.calendar.axis import instants
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import ParameterError
-from timeveil.evidence.codes import Integers, distinct, fold
+from timeveil.evidence.codes import Integers, distinct, fold, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
 from timeveil.models.events.evidence import Evidence, Mask
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
@@ -125,14 +125,14 @@ class _Visits:
         published, people, granules = evidence.published, evidence.people, evidence.granules
         complete = np.flatnonzero(people.complete)
         quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
-        moments, when = np.unique(people.tick[complete], return_inverse=True)
+        moments, when = ranked(people.tick[complete])
         sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
-        visit, visits = fold(list(zip((quasi, when.ravel(), person), sizes, strict=True)), len(complete))
+        visit, visits = fold(list(zip((quasi, when, person), sizes, strict=True)), len(complete))
         example = np.zeros(visits, dtype=np.int64)
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
-        self.quasi, self.when, self.person = quasi[example], when.ravel()[example], person[example]
+        self.quasi, self.when, self.person = quasi[example], when[example], person[example]
         label, granule = (codes[complete[example]] for codes in (evidence.label_code, evidence.granule))
         if evidence.stepped:
             # Granules of several steps overlap: a known visit, to the instant, leads to one class.

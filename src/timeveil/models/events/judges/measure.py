@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode
+from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.risk import Floats, withheld_by
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence
 from timeveil.models.events.judges.query import shares
@@ -180,7 +180,7 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
     complete, granule = np.flatnonzero(people.complete), evidence.class_granule
     rows = np.asarray(evidence.classes["rows"])
     truth, guess = np.zeros(len(windows.low)), np.zeros(len(windows.low))
-    times, position = np.unique(people.moment[complete], return_inverse=True)
+    times, position = ranked(people.moment[complete])
     low, high = (np.searchsorted(times, edge) for edge in (windows.low, windows.high))
     room = len(times) + 1
     for column in np.unique(windows.column):
@@ -191,7 +191,7 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
             original, released = (coded.codes for coded in align(labels, encode(released_labels)))
         value = original[windows.example[cases]]
         # Value and time in one number: the rows of a value in a window follow each other.
-        keys = np.sort(original[complete] * room + position.ravel())
+        keys = np.sort(original[complete] * room + position)
         truth[cases] = np.subtract(
             *(np.searchsorted(keys, value * room + edge[cases]) for edge in (high, low))
         )

@@ -12,17 +12,20 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, distinct, fold
+from timeveil.evidence.codes import Integers, dense, distinct, ranked
 from timeveil.evidence.row_order import Mask
 from timeveil.models.events.evidence import Evidence, observed
+
+Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
 
 
 def check_candidates(evidence: Evidence, findings: Findings) -> None:
@@ -34,21 +37,27 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
         return
     levels = _definitions(evidence, calendar)
     timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
-    visits, wrong = _Visits.of(evidence, len(timeline), time), 0
+    visits, wrong, rows_at = _Visits.of(evidence, len(timeline), time), 0, np.bincount(time)
+    cuts = {name: _cuts(timeline, level) for name, level in levels.items()}
+    by_day, days = visits, cuts.get("day")
+    if days is not None and not days[1].any():
+        by_day = visits.by(timeline.firsts(levels["day"]).astype(np.int64))
 
-    def count(level: Granularity) -> dict[str, int]:
-        return visits.count(timeline.firsts(level).astype(np.int64), evidence.k)
+    def count(name: str) -> dict[str, int]:
+        # What cuts only where days do is counted from one visit a day.
+        counted = by_day if days is not None and _refines(days, cuts[name]) else visits
+        return counted.count(timeline.firsts(levels[name]).astype(np.int64), evidence.k)
 
     with ThreadPoolExecutor(2) as pool:  # NumPy releases the lock in its array loops
-        counts = list(pool.map(count, levels.values()))
+        counts = list(pool.map(count, levels))
     for (name, level), counted in zip(levels.items(), counts, strict=True):
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
-            counted["rows_in_gaps"] = int(timeline.in_gaps(level)[time].sum())
+            counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
         wrong += any(candidates[name][number] != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
         return  # an earlier version did not note the calendar: some candidates may not be known
-    cuts = {name: _cuts(timeline, levels[name]) for name in levels if candidates[name]["allowed"]}
+    cuts = {name: cut for name, cut in cuts.items() if candidates[name]["allowed"]}
     base = set(candidates) - set(cuts)
     findings.expect("candidates:run", set(candidates) == set(calendar) and base <= {facts.get("read_at")})
     same_levels = (manifest["levels"], manifest.get("nodes")) == (
@@ -95,10 +104,13 @@ class _Visits:
         people, complete = evidence.people, np.flatnonzero(evidence.people.complete)
         label, person = evidence.folded(evidence.stated_labels)[complete], people.person[complete]
         sizes = int(label.max(initial=0)) + 1, people.people
-        cells, cell, rows = np.unique(label * times + time, return_inverse=True, return_counts=True)
-        owner, _ = fold([(label, sizes[0]), (person, sizes[1])], len(label))
+        cells, cell = ranked(label * times + time)
+        owner, owners = label * sizes[1] + person, sizes[0] * sizes[1]
+        if owners * len(cells) >= 2**62:
+            owner, owners = dense(owner, owners)
         # Owners rise with their label, and cells with label and time: one number sorts by all three.
-        visits = distinct(owner * len(cells) + cell.ravel())
+        visits = distinct(owner * len(cells) + cell)
+        rows = np.bincount(cell)
         return cls(cells // times, cells % times, rows, visits // len(cells), visits % len(cells))
 
     @cached_property
@@ -112,15 +124,26 @@ class _Visits:
         cells = (self.label[inside], self.time[inside], self.rows[inside])
         return type(self)(*cells, self.owner[stays], number[self.cell[stays]])
 
+    def _groups(self, firsts: Integers) -> tuple[Integers, Mask, Integers, Mask]:
+        """The granule of each cell, where a group begins, the group of each visit, who is new to it."""
+        granule = firsts[self.time]
+        begins = _changes(self.label, granule)
+        joined = (np.cumsum(begins) - 1)[self.cell]
+        # A person is new to a group where the visit before was another's, or was in another group.
+        return granule, begins, joined, self.newcomer | _changes(joined)
+
+    def by(self, firsts: Integers) -> Self:
+        """One visit of each person to each group, the new cells: enough to count what is coarser."""
+        granule, begins, joined, fresh = self._groups(firsts)
+        rows = np.add.reduceat(self.rows, np.flatnonzero(begins))
+        return type(self)(self.label[begins], granule[begins], rows, self.owner[fresh], joined[fresh])
+
     def count(self, firsts: Integers, k: int) -> dict[str, int]:
         """What a manifest states of the groups of one granularity, `firsts` its granule at each time."""
-        granule = firsts[self.time]
-        if (granule < 0).any():  # visits in a gap are in no group
-            return self.within(granule >= 0).count(firsts, k)
-        group = np.cumsum(_changes(self.label, granule)) - 1
-        joined = group[self.cell]
-        # A person is new to a group where the visit before was another's, or was in another group.
-        crowd = np.bincount(joined[self.newcomer | _changes(joined)])
+        if (firsts[self.time] < 0).any():  # visits in a gap are in no group
+            return self.within(firsts[self.time] >= 0).count(firsts, k)
+        _, begins, joined, fresh = self._groups(firsts)
+        group, crowd = np.cumsum(begins) - 1, np.bincount(joined[fresh])
         below = crowd < k
         return {
             "smallest_group": int(crowd.min()) if len(crowd) else 0,
@@ -140,18 +163,18 @@ def _changes(*columns: Integers) -> Mask:
     return changes
 
 
-def _cuts(timeline: Timeline, level: Granularity) -> tuple[Mask, Mask]:
-    """Between which times outside its gaps a granularity cuts, and which times are in its gaps."""
+def _cuts(timeline: Timeline, level: Granularity) -> Cuts:
+    """Between which times outside its gaps a granularity cuts, and which are in its gaps: a bit each."""
     firsts = timeline.firsts(level)
-    return np.diff(firsts[firsts >= 0]) != 0, firsts < 0
+    return np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
 
 
-def _refines(finer: tuple[Mask, Mask], coarser: tuple[Mask, Mask]) -> bool:
+def _refines(finer: Cuts, coarser: Cuts) -> bool:
     """Whether the coarser cuts only where the finer does, and leaves out the same times."""
     return np.array_equal(finer[1], coarser[1]) and not (coarser[0] & ~finer[0]).any()
 
 
-def _lists_those_alike(candidates: Mapping[str, Any], cuts: Mapping[str, tuple[Mask, Mask]]) -> bool:
+def _lists_those_alike(candidates: Mapping[str, Any], cuts: Mapping[str, Cuts]) -> bool:
     """Whether of the granularities that cut alike one lists all the others, and they list none."""
     for cut in cuts.values():
         alike = {name for name in cuts if _refines(cut, cuts[name]) and _refines(cuts[name], cut)}

@@ -36,6 +36,7 @@ from timeveil.evidence.codes import (
     distinct,
     distinct_pairs,
     fold_both,
+    ranked,
 )
 from timeveil.evidence.conditions import share_of
 from timeveil.evidence.row_order import Mask, check_row_order
@@ -230,7 +231,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     _check_same_rows(evidence, rows, classes, findings)
     findings.check("the groups of the ledger are those of the release")
     listed = np.asarray(pc.fill_null(evidence.private.table.column("group").cast(pa.int64()), 0))
-    groups, group = np.unique(listed[rows], return_inverse=True)
+    groups, group = ranked(listed[rows])
     numbers = len(groups), len(distinct(classes[0])), len(distinct(group * classes[2] + classes[0]))
     same = len(set(numbers)) == 1
     findings.expect("ledger-groups", same, groups=numbers[0], classes=numbers[1], pairs=numbers[2])
