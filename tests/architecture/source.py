@@ -45,12 +45,13 @@ def _imported(path: Path) -> Iterator[str]:
             yield from (f"{origin}.{alias.name}" for alias in node.names)
 
 
-def string_constants(path: Path) -> set[str]:
-    return {
+@cache
+def string_constants(path: Path) -> frozenset[str]:
+    return frozenset(
         node.value
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    )
 
 
 @cache
