@@ -170,7 +170,13 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_floating(column.type):
         return column
     nan = pc.is_nan(column)
-    return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
+    return emptied(column, nan) if pc.any(nan).as_py() else column
+
+
+def emptied(column: pa.ChunkedArray, rows: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with nulls in the rows that are true."""
+    # An array of nulls: up to pyarrow 23, `if_else` with a null scalar gives wrong texts for sliced columns.
+    return pc.if_else(rows, pa.nulls(len(column), column.type), column)
 
 
 def _innermost_type(kind: pa.DataType) -> pa.DataType:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError
-from timeveil.reading.columns import FaultyRows, decoded, is_text, with_used_values, without_wrapping
+from timeveil.reading.columns import FaultyRows, decoded, emptied, is_text, with_used_values, without_wrapping
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -164,7 +164,7 @@ def refuse_unusable(columns: Mapping[str, Numbers]) -> None:
 
 def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = pc.utf8_trim_whitespace(column)
-    text = pc.if_else(pc.equal(text, pa.scalar("", text.type)), pa.scalar(None, text.type), text)
+    text = emptied(text, pc.equal(text, pa.scalar("", text.type)))
     fits = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, _NOT_FINITE))
     what = ("value that is not a number", "values that are not a number")
     hint = (

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError
-from timeveil.reading.columns import decoded, is_list, is_text, text_bytes
+from timeveil.reading.columns import decoded, emptied, is_list, is_text, text_bytes
 
 NOUNS: dict[str, tuple[str, str, ErrorCode]] = {
     "respondent": ("people", "person", "person-twice"),
@@ -165,7 +165,7 @@ def without_nameless(column: pa.ChunkedArray) -> pa.ChunkedArray:
         nameless = any(without_nameless(texts).null_count for texts in entries)
         return without_nameless(decoded(column)) if nameless else column
     nameless = pc.match_substring_regex(column, _NAMELESS)
-    return pc.if_else(nameless, pa.scalar(None, kind), column) if pc.any(nameless).as_py() else column
+    return emptied(column, nameless) if pc.any(nameless).as_py() else column
 
 
 def _texts(column: pa.ChunkedArray) -> Iterator[pa.Array]:

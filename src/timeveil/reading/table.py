@@ -30,7 +30,7 @@ from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_fi
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.reading import columns
-from timeveil.reading.columns import FaultyRows, decoded_fields, without_nan
+from timeveil.reading.columns import FaultyRows, decoded_fields, emptied, without_nan
 from timeveil.reading.decimals import DecimalCommas, with_points
 from timeveil.reading.files import temporary_file_error
 from timeveil.reading.sources import Form, Source, open_source
@@ -266,7 +266,7 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
 
     # A missing time gets a value for the moment, which is removed again.
     present = pc.fill_null(times, pa.scalar(0, times.type))
-    return pc.if_else(pc.is_valid(times), derive(name, civil(axis, instants(axis, present))), None)
+    return emptied(derive(name, civil(axis, instants(axis, present))), pc.is_null(times))
 
 
 @lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns

@@ -347,7 +347,8 @@ def floats_of(column: pa.ChunkedArray) -> Floats:
         column = column.cast(pa.string())  # through text the float is the nearest one; directly it may not be
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         column = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
-        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, kind), column)
+        # An array of nulls: up to pyarrow 23, a null scalar gives wrong texts for sliced columns.
+        column = pc.if_else(pc.equal(column, ""), pa.nulls(len(column), kind), column)
     values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan), dtype=np.float64)
     if not pa.types.is_floating(kind):
         large = column.filter(pa.array(np.abs(values) >= 2.0**53)).cast(pa.string()).to_pylist()
