@@ -279,9 +279,9 @@ class WindowStream(Stream):
         # Records move by at most window - 1 slots: this was the last slot for that origin.
         self._give_up(number - options.window + 1)
         self._add_total()
-        counts = list(placed.counts.values())
-        codes = np.repeat(np.fromiter(placed.counts, np.int64), counts)
-        buckets = deal(number, counts, options.l, self.chance) if options.buckets == "anatomy" else None
+        sizes = np.fromiter(placed.counts.values(), np.int64)
+        codes = np.fromiter(placed.counts, np.int64).repeat(sizes)
+        buckets = deal(number, sizes, options.l, self.chance) if options.buckets == "anatomy" else None
         return Final(number, placed.records, codes, buckets)
 
     def _give_up(self, slot: int) -> None:

@@ -222,21 +222,21 @@ class Placement:
                 self.unplaced[origin][value].insert(0, record)
 
 
-def deal(slot: int, counts: list[int], l: int, chance: Chance) -> Ints:
+def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Ints:
     """The bucket of each record of an l-eligible slot, records grouped by value: `counts` of each in turn.
 
     >>> np.bincount(deal(0, [2, 2, 1], 2, Chance(1))).tolist()
     [3, 2]
     """
-    sizes, total = np.array(counts, np.int64), sum(counts)
-    if not total:
+    sizes = np.asarray(counts, np.int64)
+    if not (total := int(sizes.sum())):
         return np.zeros(0, np.int64)
     # Value by value in random order, the i-th record dealt goes to bucket i mod (n // l).
     order = chance.words(slot, BUCKETS, len(sizes)).argsort()
     dealt_before = np.empty_like(sizes)
     dealt_before[order] = sizes[order].cumsum() - sizes[order]
     first = sizes.cumsum() - sizes
-    buckets: Ints = (np.arange(total) + np.repeat(dealt_before - first, sizes)) % (total // l)
+    buckets: Ints = (np.arange(total) + (dealt_before - first).repeat(sizes)) % (total // l)
     return buckets
 
 

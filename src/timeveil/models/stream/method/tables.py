@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import GAP
-from timeveil.domain.ordering import canonical
+from timeveil.domain.ordering import row_keys
 from timeveil.domain.release import Deferred, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
@@ -89,24 +89,25 @@ class Layout:
         records, codes = joined(final.records for final in finals), joined(final.codes for final in finals)
         slot = slots_of_records(finals)
         bucket = joined(final.buckets for final in finals) if self.bucketed else None
-        parts = {"data": Deferred(lambda: self._data(rows.take(records, self.copied), slot, bucket))}
+        parts = {"data": Deferred(lambda: self._data(*rows.part(records, self.copied), slot, bucket))}
         if bucket is not None:
             parts["sensitive"] = Deferred(lambda: self._sensitive(slot, bucket, codes, names))
         buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
         return Release(self.settings.promise, self._manifest(len(records), buckets, finals), parts)
 
-    def _data(self, rows: pa.Table, slot: Ints, bucket: Ints | None) -> pa.Table:
-        columns, by = dict(zip(self.copied, rows.columns, strict=True)), list[str]()
-        if bucket is not None:
-            columns["bucket"], by = pa.array(bucket.astype(np.int32)), ["bucket"]
-        if len(slot) and slot[0] == slot[-1]:  # one slot: it need not be sorted by
-            table = canonical(pa.table(columns), by=by)
-        else:
-            table = canonical(pa.table({"slot": pa.array(slot), **columns}), by=["slot", *by])
-            slot, table = table["slot"].to_numpy(), table.drop_columns(["slot"])
-        if any(map(pa.types.is_dictionary, table.schema.types)):  # a cast is a tenth of what a slot costs
-            table = decode_dictionaries(table)
-        return pa.table([self._labels(slot), *table.columns], schema=self._schemas[0])
+    def _data(self, part: pa.Table, at: Ints, slot: Ints, bucket: Ints | None) -> pa.Table:
+        """Table `data`: the rows of a part of the store that are at these positions."""
+        sorted_by = {
+            "slot": slot,
+            **({} if bucket is None else {"bucket": bucket}),
+            "row": row_keys(part)[at],
+        }
+        order = row_keys(pa.table(sorted_by)).argsort()  # slots are sorted already, and stay so
+        rows = part.take(pa.array(at[order]))
+        if any(map(pa.types.is_dictionary, rows.schema.types)):  # a cast is a tenth of what a slot costs
+            rows = decode_dictionaries(rows)
+        buckets = [] if bucket is None else [pa.array(bucket[order].astype(np.int32))]
+        return pa.table([self._labels(slot), *rows.columns, *buckets], schema=self._schemas[0])
 
     def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
@@ -217,12 +218,17 @@ class RowStore:
         return np.arange(first, self._next)
 
     def take(self, records: Ints, columns: list[str]) -> pa.Table:
+        part, positions = self.part(records, columns)
+        return part.take(pa.array(positions))
+
+    def part(self, records: Ints, columns: list[str]) -> tuple[pa.Table, Ints]:
+        """Rows among which those of the records are, and where they are."""
         low, high = int(records.min(initial=self._next)), int(records.max(initial=-1))
         # Only the blocks that hold them, or the last, if there are none.
         blocks = [(end, rows) for _, end, rows in self._blocks if end - rows.num_rows <= high and low < end]
         blocks = blocks or [self._blocks[-1][1:]]
         first = blocks[0][0] - blocks[0][1].num_rows
-        return pa.concat_tables(rows.select(columns) for _, rows in blocks).take(pa.array(records - first))
+        return pa.concat_tables(rows.select(columns) for _, rows in blocks), records - first
 
     def drop(self, slot: int) -> None:
         """Forget what was pushed up to a slot."""
