@@ -97,11 +97,9 @@ class Layout:
 
     def _data(self, part: pa.Table, at: Ints, slot: Ints, bucket: Ints | None) -> pa.Table:
         """Table `data`: the rows of a part of the store that are at these positions."""
-        sorted_by = {
-            "slot": slot,
-            **({} if bucket is None else {"bucket": bucket}),
-            "row": row_keys(part)[at],
-        }
+        sorted_by = {"slot": slot} if bucket is None else {"slot": slot, "bucket": bucket}
+        if self.copied:  # a table without columns has no rows
+            sorted_by["row"] = row_keys(part)[at]
         order = row_keys(pa.table(sorted_by)).argsort()  # slots are sorted already, and stay so
         rows = part.take(pa.array(at[order]))
         if any(map(pa.types.is_dictionary, rows.schema.types)):  # a cast is a tenth of what a slot costs
