@@ -1,15 +1,15 @@
 """`publish_stream`, `StreamPublisher.push` and packets in records per CPU second, each call timed whole.
 
-Floors to reach: a whole table at 500,000 records a second in slots of 100 and at 1,500,000 in slots of 1,000;
-120,000 a second through `push` in slots of 100. On two cores shared with ten other processes, the fastest of
-eight runs of each setting took 444,000 to 482,000, 971,000 to 1,829,000 and 48,000 to 63,000; packets in slots
-of 100 took 107,000 to 150,000. What a push costs is two fifths reading and checking, a third the tables
-of the slot that became final, and a fifth the method.
+Floors to reach: a whole table at 500,000 records a second in slots of 100, at 1,500,000 in slots of 1,000;
+120,000 a second through `push` in slots of 100. On two busy cores (load average 10), the fastest of eight
+runs of the settings gave 444,000 to 482,000, 971,000 to 1,829,000 and 48,000 to 63,000; packets in slots of
+100 gave 107,000 to 150,000. Of a push, reading and checking take two fifths, the tables of the slot that
+became final a quarter, and the method a fifth.
 
-Claims: a slot costs the same however many came before it; the first call of a process is as fast as any other;
-and a step is at least a hundred times faster than solving its window as an integer program. Reading and
-numbering values are included; the rows of a whole table's release are sorted when first read, which is timed
-separately.
+Claims: a slot costs the same however many came before it; the first call of a process is as fast as any
+other; and a step is at least a hundred times faster than solving its window as an integer program. Reading
+and numbering values are included; the rows of a whole table's release are sorted when first read, which is
+timed separately.
 
 CPU time is taken because other work on a machine disturbs it less; the fastest of several runs counts.
 """

@@ -119,11 +119,8 @@ def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snaps
     order = chance.order(slot, CELLS, values)
     ordered = values[order]
     edges = runs(ordered)
-    sizes = {
-        value: end - begin
-        for value, (begin, end) in zip(ordered[edges[:-1]].tolist(), pairwise(edges), strict=True)
-    }
-    return Snapshot(records[order], sizes)
+    sizes = [end - begin for begin, end in pairwise(edges)]
+    return Snapshot(records[order], dict(zip(ordered[edges[:-1]].tolist(), sizes, strict=True)))
 
 
 def runs(numbers: Ints) -> list[int]:

@@ -145,12 +145,6 @@ class Window:
             for value, count in slot.withheld.items():
                 _add(self.waiting, value, -count)
 
-    @property
-    def has_last_chances(self) -> bool:
-        """Whether records wait for which the last slot is the last one they may enter."""
-        oldest = self.slots.get(self.last - self.width + 1)
-        return oldest is not None and bool(oldest.withheld)
-
     def relay(self, value: int) -> Relay | None:
         """The relay of the latest withheld record of a value (§IV), if there is one."""
         if value not in self._planned:
@@ -247,7 +241,9 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
     most = level(slot)
     # Figure 4, line 4: a level of `most` + 1 needs l times as many records in the slot.
     needed = max(1, (most + 1) * l - slot.size)
-    spare = filler == "always" or (filler == "last_chance" and window.has_last_chances)
+    oldest = window.slots.get(window.last - window.width + 1)
+    last_chance = oldest is not None and bool(oldest.withheld)
+    spare = filler == "always" or (filler == "last_chance" and last_chance)
     rooms = ((count, most + 1 - slot.counts.get(value, 0)) for value, count in window.waiting.items())
     # Without fillers, waiting records are all there is: they may enter until every value is above the level.
     if not spare and sum(min(count, room) for count, room in rooms if room > 0) < needed:
