@@ -1,9 +1,9 @@
 """`publish_stream`, `StreamPublisher.push` and packets in records per CPU second, each call timed whole.
 
 Floors to reach: a whole table at 500,000 records a second in slots of 100, at 1,500,000 in slots of 1,000;
-120,000 a second through `push` in slots of 100. On two busy cores (load average 10), the fastest of eight
-runs of the settings gave 444,000 to 482,000, 971,000 to 1,829,000 and 48,000 to 63,000; packets in slots of
-100 gave 107,000 to 150,000. Of a push, reading and checking take two fifths, the tables of the slot that
+120,000 a second through `push` in slots of 100. On two busy cores (load average 5), the fastest of eight
+runs of each setting gave 361,000 to 403,000, 858,000 to 1,226,000 and 47,000 to 62,000; packets in slots of
+100 gave 106,000 to 156,000. Of a push, reading and checking take two fifths, the tables of the slot that
 became final a quarter, and the method a fifth.
 
 Claims: a slot costs the same however many came before it; the first call of a process is as fast as any
