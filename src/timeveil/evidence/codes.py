@@ -188,7 +188,9 @@ def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, 
         # Renumber before the product of the sizes leaves int64.
         if space * max(size, 1) >= _ROOM:
             folded, space = dense(folded, space)
-        folded, space = folded * size + codes, space * max(size, 1)
+        folded *= size
+        folded += codes
+        space *= max(size, 1)
     return dense(folded, space)
 
 

@@ -13,6 +13,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cached_property
@@ -30,7 +31,7 @@ from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.boundary import refuse_inside
 from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
-from timeveil.reading.columns import decoded_fields
+from timeveil.reading.columns import decoded_fields, is_text
 from timeveil.reading.files import path_of, refuse_taken, sync, translate_os_errors
 from timeveil.reading.parquet_file import FAILURES, OpenFile
 
@@ -52,7 +53,10 @@ def write_ledger(ledger: Ledger, path: str | Path) -> Path:
 
 @contextmanager
 def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
-    """A complete ledger in a hidden file next to its path; the function that is yielded renames it."""
+    """A ledger in a hidden file next to its path, written while the caller does other work.
+
+    The function that is yielded waits until it is complete, and renames it.
+    """
     with translate_os_errors(path.name):
         hidden, handle = hold_beside(path)
     file = os.fdopen(handle, "wb")
@@ -60,6 +64,7 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
     def rename() -> None:
         """Link, which fails where a file exists; rename, which replaces it, only where there are no links."""
         with translate_os_errors(path.name):
+            writing.result()
             try:
                 os.link(hidden, path)
             except OSError as cause:
@@ -68,10 +73,9 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
                 rename_held(hidden, file, path)
 
     try:
-        with translate_os_errors(path.name):
-            _write(ledger, file)
-            sync(file)
-        yield rename
+        with ThreadPoolExecutor(1) as pool:  # it is waited for here
+            writing = pool.submit(_write, ledger, file)
+            yield rename
     finally:
         with suppress(OSError):  # it was flushed if it is complete
             file.close()
@@ -128,9 +132,18 @@ def _write(ledger: Ledger, file: Any) -> None:
     schema = pa.schema(fields, metadata={KEY: json.dumps(_description(ledger))})
     # Both cut at the same rows, so that neither needs to be in memory as a whole.
     pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+    # Texts repeat; numbers and times are near each other.
+    texts = [field.name for field in schema if is_text(field.type)]
+    deltas = {field.name: "DELTA_BINARY_PACKED" for field in schema if _is_counted(field.type)}
+    form: dict[str, Any] = {"compression": "zstd", "use_dictionary": texts, "column_encoding": deltas}
+    with pq.ParquetWriter(file, schema, **form) as writer:
         for left, right in zip(*pieces, strict=True):
             writer.write_table(pa.table([*left.columns, *right.columns], schema.names).cast(schema))
+    sync(file)
+
+
+def _is_counted(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
 
 
 def _description(ledger: Ledger) -> dict[str, Any]:

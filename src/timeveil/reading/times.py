@@ -15,6 +15,7 @@ numbers without a unit are dates if all of them are, written YYYYMMDD.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -63,6 +64,7 @@ _SHAPES: tuple[tuple[Kind, str, pa.DataType], ...] = (
     ("aware", _CLOCK + r" ?(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$", pa.timestamp("ms", "UTC")),
     ("number", r"^[+-]?\d{1,18}$", pa.int64()),
 )
+_KIND_BY_LENGTH: dict[int, Kind] = {len("2024-03-31"): "date", len("2024-03-31 14:05:00"): "naive"}
 
 
 class TimeColumn:
@@ -314,6 +316,8 @@ def parse(texts: pa.Array, form: str | None = None) -> tuple[pa.Array, dict[str,
 
 
 def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]:
+    if form is None and (alike := _written_alike(texts)):
+        return alike
     texts = pc.ascii_trim_whitespace(texts.cast(pa.large_string()))
     values, missing = np.zeros(len(texts), dtype=np.int64), np.ones(len(texts), dtype=bool)
     kinds: dict[str, Any] = {}
@@ -345,6 +349,22 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
     kinds["bad"] = np.zeros(len(texts), dtype=bool)
     kinds["bad"][left] = missing[left]
     return pa.array(values, mask=missing), kinds
+
+
+def _written_alike(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]] | None:
+    """As `_parse`, of texts that all are dates, or all have a clock with seconds: most columns; else None.
+
+    Of so many letters Arrow reads these ways alone, and only days and hours that exist.
+    """
+    lengths = pc.min_max(pc.binary_length(texts)).as_py()
+    kind = _KIND_BY_LENGTH.get(lengths["min"] or 0)
+    if kind is None or texts.null_count or lengths["min"] != lengths["max"]:
+        return None
+    with suppress(pa.ArrowInvalid):
+        values = texts.cast(pa.timestamp("ms")).view(pa.int64())
+        if pc.min(values).as_py() >= FIRST_MS:
+            return values, {kind: np.ones(len(texts), dtype=bool), "bad": np.zeros(len(texts), dtype=bool)}
+    return None
 
 
 def _cast(texts: pa.Array, kind: pa.DataType) -> Any:

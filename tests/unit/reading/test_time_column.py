@@ -372,3 +372,32 @@ def test_a_format_is_for_text():
     """Dates that are typed need none."""
     refused(ParameterError, "bad-parameter", pa.array([0], MS), time_format="%d/%m/%Y")
     assert taken([31032024], time_format="%d%m%Y")[1].to_pylist() == [dt.date(2024, 3, 31)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-02-29",
+        "2023-02-29",
+        "0000-01-01",
+        "0001-01-01",
+        "9999-12-31",
+        "2024-13-01",
+        "2024/01/01",
+        "+024-01-01",
+        "2024-02-29T23:59:59",
+        "2024-02-29t23:59:59",
+        "2024-02-29T24:00:00",
+        "2024-02-29T23:59:60",
+        "2024-02-29T12:00+01",
+        "2024-02-29T12:00.55",
+        "0000-02-29T12:00:00",
+        "2024-02-29T120000.5",
+    ],
+)
+def test_texts_of_one_length_are_read_as_among_others(text: str) -> None:
+    """A column of one way of writing is read at once; next to a text of another length it is not."""
+    alone, among = parse(pa.array([text])), parse(pa.array([text, "2024-01-01T10:00"]))
+    assert alone[0].to_pylist() == among[0].to_pylist()[:1]
+    kinds = [{kind for kind, mask in kinds.items() if mask[0]} for _, kinds in (alone, among)]
+    assert kinds[0] == kinds[1]
