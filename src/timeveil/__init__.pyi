@@ -4,6 +4,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.compare import Comparison, Line, compare
 from timeveil.domain.guarantee import Guarantee, KAnonymity, KPAnonymity, LDiversity, NoInferenceChannel
 from timeveil.domain.judgement import Estimate, Verdict, Violation
+from timeveil.domain.protection import AtMost, Closeness, Distinct, Entropy
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
@@ -47,15 +48,16 @@ from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.reading import read
 from timeveil.report import Report, report
 
-__all__ = ["Adversary", "Breach", "BundleError", "Comparison", "Complex", "EngineError", "Estimate"]
-__all__ += ["Exploration", "Granularity", "Guarantee", "Hierarchy", "InfeasibleError", "InputError"]
-__all__ += ["InternalError", "KAnonymity", "KPAnonymity", "LDiversity", "Ledger", "Line", "Loss"]
-__all__ += ["NoInferenceChannel", "ParameterError", "PatternAdversary", "PatternBreach", "PatternLoss"]
-__all__ += ["PatternRange", "PatternSimilarity", "PatternSupport", "PrivateArtifactError", "Profile"]
-__all__ += ["PublishedSlot", "RangeCount", "Relation", "Release", "Report", "Roles", "RolesError"]
-__all__ += ["RuleConfidence", "SeriesAdversary", "SeriesBreach", "SeriesLoss", "Setting", "StreamAdversary"]
-__all__ += ["StreamBreach", "StreamLoss", "StreamPublisher", "TimeveilError", "TopPatterns", "Verdict"]
-__all__ += ["Violation", "WindowCount", "__version__", "anonymize_series", "answer", "attack", "compare"]
-__all__ += ["estimate_patterns", "estimate_ranges", "explore", "generalize_time", "granularity"]
-__all__ += ["hour_of_day", "measure", "month_of_year", "open_ledger", "open_release", "profile"]
-__all__ += ["publish_stream", "read", "report", "sanitize_patterns", "verify", "weekday", "write"]
+__all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "Comparison", "Complex"]
+__all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "Granularity", "Guarantee"]
+__all__ += ["Hierarchy", "InfeasibleError", "InputError", "InternalError", "KAnonymity", "KPAnonymity"]
+__all__ += ["LDiversity", "Ledger", "Line", "Loss", "NoInferenceChannel", "ParameterError"]
+__all__ += ["PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange", "PatternSimilarity"]
+__all__ += ["PatternSupport", "PrivateArtifactError", "Profile", "PublishedSlot", "RangeCount"]
+__all__ += ["Relation", "Release", "Report", "Roles", "RolesError", "RuleConfidence", "SeriesAdversary"]
+__all__ += ["SeriesBreach", "SeriesLoss", "Setting", "StreamAdversary", "StreamBreach", "StreamLoss"]
+__all__ += ["StreamPublisher", "TimeveilError", "TopPatterns", "Verdict", "Violation", "WindowCount"]
+__all__ += ["__version__", "anonymize_series", "answer", "attack", "compare", "estimate_patterns"]
+__all__ += ["estimate_ranges", "explore", "generalize_time", "granularity", "hour_of_day", "measure"]
+__all__ += ["month_of_year", "open_ledger", "open_release", "profile", "publish_stream", "read", "report"]
+__all__ += ["sanitize_patterns", "verify", "weekday", "write"]

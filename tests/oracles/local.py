@@ -12,27 +12,37 @@ Visits = Mapping[Cell, set[str]]
 
 
 def sweep(
-    visits: Visits, block: Callable[[Cell], Hashable], steps: Sequence[Callable[[Cell], Hashable]], k: int
+    visits: Visits,
+    block: Callable[[Cell], Hashable],
+    steps: Sequence[Callable[[Cell], Hashable]],
+    k: int,
+    keeps: Callable[[set[Cell]], bool] = lambda _cells: True,
 ) -> dict[Cell, int | None]:
     """The step that each cell is published at, None where it is withheld; gatherings in label order.
 
     A step closes all its gatherings of k people where that leaves nobody or k people open in their block.
-    Where it does not, they are closed one after the other, and one that would leave fewer stays open.
+    Where it does not, they are closed one after the other, and one that would leave fewer stays open. What
+    else is promised, `keeps`, has to hold for gatherings and for what stays open.
     """
+
+    def is_safe(cells: set[Cell]) -> bool:
+        return len(_people(visits, cells)) >= k and keeps(cells)
+
     step_of: dict[Cell, int | None] = dict.fromkeys(visits)
     still_open: dict[Hashable, set[Cell]] = defaultdict(set)
     for cell in visits:
         still_open[block(cell)].add(cell)
-    still_open = {name: cells for name, cells in still_open.items() if len(_people(visits, cells)) >= k}
+    still_open = {name: cells for name, cells in still_open.items() if is_safe(cells)}
     for number, label in enumerate(steps):
         for cells in still_open.values():
             gatherings: dict[Hashable, set[Cell]] = defaultdict(set)
             for cell in cells:
                 gatherings[label(cell)].add(cell)
-            ready = [g for _, g in sorted(gatherings.items()) if len(_people(visits, g)) >= k]
-            at_once = not 0 < len(_people(visits, cells.difference(*ready))) < k
+            ready = [g for _, g in sorted(gatherings.items()) if is_safe(g)]
+            after = cells.difference(*ready)
+            at_once = not after or is_safe(after)
             for gathering in ready:
-                if at_once or not 0 < len(_people(visits, cells - gathering)) < k:
+                if at_once or cells == gathering or is_safe(cells - gathering):
                     cells.difference_update(gathering)
                     step_of |= dict.fromkeys(gathering, number)
     return step_of

@@ -155,7 +155,9 @@ def test_the_sweep_is_its_slow_twin(visits, k):
         rows=np.ones(len(listed), np.int64),
         cell=np.array([n for n, _ in owners], np.int32),
         person=np.array([who for _, who in owners], np.int32),
+        visit_rows=np.ones(len(owners), np.int64),
         values={},
+        held={},
     )
     steps = [lambda c, w=w: (c[0], c[1] // w) for w in (1, 2, 4, 12)] + [lambda c: (0, c[1] // 6)]
     for outer in (steps[3], lambda c: (0, c[1] // 6)):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
-from timeveil.domain.parameter import Checked, Problem, numbers_nest, parameter, rule
+from timeveil.domain.parameter import Checked, Problem, literal, numbers_nest, parameter, rule
+from timeveil.domain.protection import AnyProtection, protections_from
 from timeveil.errors import BundleError, ParameterError, raising
 
 OF_ROWS = "; rows were counted, and a person may have several"
@@ -44,17 +45,68 @@ class KAnonymity(Promise):
 
     >>> KAnonymity(5).sentence
     'every combination of quasi-identifiers and time is shared by at least 5 different people'
+
+    A group is everyone who shares such a value. With `protect`, every group keeps a promise about sensitive
+    columns; with `dominance`, nobody has more than that share of a group's rows.
+
+    >>> KAnonymity(5, protect={"result": "at-most:1/3"}).sentence.partition("; ")[2]
+    'in every group, no value of `result` is held by more than 1/3 of the people'
+    >>> KAnonymity(5, dominance=0.5).as_dict()
+    {'name': 'k-anonymity', 'k': 5, 'dominance': 0.5}
     """
 
     model = "time"
     name = "k-anonymity"
     words = "every combination of quasi-identifiers and time is shared by at least {0.k} different people"
+    if_set = ("protect", "dominance")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
         at_least=2,
         example=5,
     )
+    protect: Mapping[str, Any] | None = parameter(
+        "What every group promises about sensitive columns.", default=None, example={"result": "distinct:3"}
+    )
+    dominance: float | None = parameter(
+        "Largest share of a group's rows that one person may have.",
+        default=None,
+        above=0,
+        below=1,
+        example=0.5,
+    )
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        texts = {column: str(promise) for column, promise in self.protections.items()}
+        object.__setattr__(self, "protect", texts or None)
+
+    def __repr__(self) -> str:
+        stated = (f"{name}={value!r}" for name, value in self.as_dict().items() if name != "name")
+        return f"KAnonymity({', '.join(stated)})"
+
+    @property
+    def further(self) -> bool:
+        """Whether more is promised than a number of people."""
+        return bool(self.protect or self.dominance)
+
+    @property
+    def protections(self) -> dict[str, AnyProtection]:
+        """What is promised about each sensitive column."""
+        return protections_from(self.protect)
+
+    @property
+    def further_sentences(self) -> list[str]:
+        """What is promised besides a number of people, in words."""
+        promises = [promise.sentence(column) for column, promise in self.protections.items()]
+        if self.dominance:
+            promises.append(f"in every group, nobody has more than {literal(self.dominance)} of the rows")
+        return promises
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        return "; ".join([self.words.format(self), *self.further_sentences])
 
 
 @dataclass(frozen=True, slots=True)

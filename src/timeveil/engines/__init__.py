@@ -38,8 +38,8 @@ Levels = Mapping[str, pa.Table]
 class Tally:
     """One granularity's groups, counted in people.
 
-    `smallest_group` is gen_m and `group_total` gen_s of the paper. The `kept_` numbers leave the groups
-    below k out.
+    `smallest_group` is gen_m and `group_total` gen_s of the paper. `groups_short` have k people and break a
+    promise about sensitive values; no engine counts them. The `kept_` numbers leave both kinds out.
     """
 
     smallest_group: int
@@ -50,10 +50,16 @@ class Tally:
     rows_in_gaps: int
     kept_smallest: int
     kept_total: int
+    groups_short: int = 0
+    rows_short: int = 0
 
     @property
     def kept_groups(self) -> int:
-        return self.groups - self.groups_below_k
+        return self.groups - self.groups_below_k - self.groups_short
+
+    @property
+    def rows_omitted(self) -> int:
+        return self.rows_below_k + self.rows_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +74,25 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The values of a sensitive column that people hold in their visits: distinct (`visit`, `value`).
+
+    `value` is an index into `values`, which has no order; null is a value.
+    """
+
+    visit: Int64s
+    value: Codes
+    values: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
 class Cells:
     """Cells of a table: quasi-identifiers at a position in time that occur together, and who was in them.
 
     Per cell: the number of its combination of quasi-identifiers, its position, its rows. A visit is a person
-    in a cell: `cell` and `person` have one entry per visit, sorted by cell. `values` has per column the index
-    of each combination's value in what `Events.values` gives.
+    in a cell: `cell`, `person` and `visit_rows` have one entry per visit, sorted by cell. `values` has per
+    column the index of each combination's value in what `Events.values` gives; `held` has the sensitive
+    columns that were asked for.
     """
 
     quasi: Codes
@@ -81,7 +100,9 @@ class Cells:
     rows: Int64s
     cell: Codes
     person: Codes
+    visit_rows: Int64s
     values: Mapping[str, Codes]
+    held: Mapping[str, Held]
 
     def __len__(self) -> int:
         return len(self.quasi)
@@ -129,11 +150,13 @@ class Events(Protocol):
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         """Generalise the time, leave out groups below k, order the rows by what they say."""
 
-    def cells(self) -> Cells:
-        """The cells at the values themselves and the base granularity."""
+    def cells(self, sensitive: Collection[str] = ()) -> Cells:
+        """The cells at the values themselves and the base granularity, with some sensitive columns."""
 
-    def publish_steps(self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded) -> Published:
-        """Publish every cell at its step; the column `<time>_step` numbers steps from 1."""
+    def publish_steps(
+        self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded, *, numbered: bool = True
+    ) -> Published:
+        """Publish every cell at its step; where `numbered`, the column `<time>_step` has it, from 1."""
 
     def close(self) -> None:
         """Let go of temporary files."""

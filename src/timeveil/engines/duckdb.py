@@ -9,7 +9,7 @@ goes with its last reader.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,17 @@ from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_fi
 from timeveil.engines import (
     DAY,
     Cells,
+    Held,
     Int64s,
     Levels,
     Published,
     Recoded,
     Step,
     Tally,
+    lookups,
     of_whole_days,
     published_schema,
 )
-from timeveil.engines.lookups import NUMBERED_CELLS, PLACED_AT_STEPS, VISITS, labels_by_step, values_by_step
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
@@ -72,23 +73,7 @@ _TALLY = """
         coalesce(min(people) FILTER (people >= {k}), 0), coalesce(sum(people) FILTER (people >= {k}), 0)
     FROM groups
 """
-_OCCURRENCES = """
-    SELECT CAST(coalesce(sum(rows), 0) AS BIGINT),
-        CAST(coalesce(sum(CASE WHEN first = last THEN rows END), 0) AS BIGINT)
-    FROM (
-        SELECT count(*) AS rows, min(person) AS first, max(person) AS last
-        FROM source WHERE {column} IS NOT NULL GROUP BY {column}
-    )
-"""
 MOST_VALUES = 10_000  # values that are looked at to find out whether they read as times
-_LARGE_GROUPS = """
-    SELECT quasi, first, people, CAST(row_number() OVER (ORDER BY quasi, first) - 1 AS INTEGER) AS number
-    FROM groups WHERE people >= {k}
-"""
-_PLACED = """
-    SELECT coded.*, number FROM coded JOIN lookup USING (granule)
-    JOIN large_groups ON large_groups.quasi = coded.quasi AND large_groups.first = lookup.first
-"""
 
 
 class DuckDBEvents:
@@ -151,9 +136,8 @@ class DuckDBEvents:
         return values.column(0).combine_chunks().cast(kind)
 
     def occurrences(self, column: str) -> Occurrences:
-        roles = self._relation.roles
-        carried = self._carried[[*roles.keep, *roles.sensitive].index(column)]
-        rows, sole = self._row(_OCCURRENCES.format(column=carried))
+        carried = self._carried_as(column)
+        rows, sole = self._row(lookups.OCCURRENCES.format(column=carried))
         kind = published_schema(self._relation, {}).field(column).type
         # Other types say whether they are times.
         written = is_text(kind) or pa.types.is_integer(kind)
@@ -186,8 +170,8 @@ class DuckDBEvents:
         label = pa.array(granules.label, pa.string()).take(code)
         granule = timeline.granules[granules.code >= 0]
         self._table("labels", pa.table({"granule": granule, "label": label, **bounds}))
-        self._run(f"CREATE OR REPLACE TABLE large_groups AS {_LARGE_GROUPS.format(k=k)}")
-        self._run(f"CREATE OR REPLACE VIEW placed AS {_PLACED}")
+        self._run(f"CREATE OR REPLACE TABLE large_groups AS {lookups.LARGE_GROUPS.format(k=k)}")
+        self._run(f"CREATE OR REPLACE VIEW placed AS {lookups.PLACED}")
         groups, smallest = self._row("SELECT count(*), coalesce(min(people), 0) FROM large_groups")
         columns = ", ".join([*self._quasi, *self._carried, "label", "start", "end_"])
         order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._carried, "end_"])
@@ -195,11 +179,13 @@ class DuckDBEvents:
         data = self._stored("data.parquet", rows, published_schema(self._relation, levels))
         return Published(data, self._entries(), data.num_rows, groups, smallest)
 
-    def cells(self) -> Cells:
+    def cells(self, sensitive: Collection[str] = ()) -> Cells:
         self._number_cells()
+        self._run(f"CREATE OR REPLACE TABLE persons AS {lookups.PERSONS}")
+        self._run(f"CREATE OR REPLACE TABLE visits AS {lookups.VISITS}")
         with _explained():
             cells = self._database.sql("SELECT * FROM numbered ORDER BY cell").fetchnumpy()
-            visits = self._database.sql(VISITS).fetchnumpy()
+            visits = self._database.sql("SELECT * FROM visits ORDER BY visit").fetchnumpy()
             combinations = self._database.sql("SELECT * FROM quasis ORDER BY quasi").to_arrow_table()
         values = {}
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
@@ -211,31 +197,53 @@ class DuckDBEvents:
             position=np.searchsorted(self._granules, cells["granule"]).astype(np.int32),
             rows=np.asarray(cells["rows"], np.int64),
             cell=visits["cell"].astype(np.int32),
-            person=visits["person"].astype(np.int32),
+            person=visits["number"].astype(np.int32),
+            visit_rows=np.asarray(visits["rows"], np.int64),
             values=values,
+            held={name: self._held(name) for name in sensitive},
         )
 
-    def publish_steps(self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded) -> Published:
+    def _held(self, column: str) -> Held:
+        """The values of a sensitive column by visit."""
+        carried = self._carried_as(column)
+        self._run(f"CREATE OR REPLACE TABLE held_values AS {lookups.HELD_VALUES.format(column=carried)}")
+        with _explained():
+            values = self._database.sql("SELECT value FROM held_values ORDER BY code").to_arrow_table()
+            held = self._database.sql(
+                f"{lookups.HELD.format(column=carried)} ORDER BY visit, code"
+            ).fetchnumpy()
+        kind = published_schema(self._relation, {}).field(column).type
+        distinct = values.column(0).combine_chunks().cast(kind)
+        return Held(np.asarray(held["visit"], np.int64), held["code"].astype(np.int32), distinct)
+
+    def _carried_as(self, column: str) -> str:
+        roles = self._relation.roles
+        return self._carried[[*roles.keep, *roles.sensitive].index(column)]
+
+    def publish_steps(
+        self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded, *, numbered: bool = True
+    ) -> Published:
         self._number_cells()
         published = np.flatnonzero(recoded.step >= 0)
         step, group = recoded.step[published], recoded.group[published]
         self._table("cell_steps", pa.table({"cell": published, "step": step, "number": group}))
-        self._table("labels", labels_by_step(timeline, steps))
+        self._table("labels", lookups.labels_by_step(timeline, steps))
         generalised = {name for _, levels in steps for name in levels}
         columns, joins = [], ""
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
             columns.append(f"placed.{quasi}")
             if name in generalised:
-                self._table(f"level_{quasi}", values_by_step(self.values(name), name, steps))
+                self._table(f"level_{quasi}", lookups.values_by_step(self.values(name), name, steps))
                 columns[-1] = f"level_{quasi}.published AS {quasi}"
                 joins += f" JOIN level_{quasi} ON placed.step = level_{quasi}.step"
                 joins += f" AND placed.{quasi} IS NOT DISTINCT FROM level_{quasi}.value"
-        self._run(f"CREATE OR REPLACE VIEW placed AS {PLACED_AT_STEPS}")
-        shown = ", ".join([*columns, *self._carried, "label", "start", "end_", "placed.step + 1 AS step"])
+        self._run(f"CREATE OR REPLACE VIEW placed AS {lookups.PLACED_AT_STEPS}")
+        number = ["placed.step + 1 AS step"] if numbered else []
+        shown = ", ".join([*columns, *self._carried, "label", "start", "end_", *number])
         rows = f"SELECT {shown} FROM placed JOIN labels USING (granule, step){joins}"
-        order = [*self._quasi, "start", "label", *self._carried, "end_", "step"]
+        order = [*self._quasi, "start", "label", *self._carried, "end_", *(["step"] if numbered else [])]
         ordered = f"SELECT * FROM ({rows}) ORDER BY {', '.join(f'{c} NULLS LAST' for c in order)}"
-        schema = published_schema(self._relation, generalised, stepped=True)
+        schema = published_schema(self._relation, generalised, stepped=numbered)
         data = self._stored("data.parquet", ordered, schema)
         smallest = int(recoded.people.min()) if len(recoded.people) else 0
         return Published(data, self._entries(), data.num_rows, len(recoded.people), smallest)
@@ -243,7 +251,7 @@ class DuckDBEvents:
     def _number_cells(self) -> None:
         """Number the cells at the values themselves, by content, so that the numbers are always the same."""
         self._count_cells({})
-        self._run(f"CREATE OR REPLACE TABLE numbered AS {NUMBERED_CELLS}")
+        self._run(f"CREATE OR REPLACE TABLE numbered AS {lookups.NUMBERED_CELLS}")
 
     def _entries(self) -> Stored:
         """The ledger's table: the group of every input row, null where it was withheld."""

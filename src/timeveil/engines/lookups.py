@@ -1,4 +1,4 @@
-"""Steps in SQL: cells by number, and what each step publishes as tables to join."""
+"""Statements in SQL: groups, cells and visits by number, and what each step publishes as tables to join."""
 
 from __future__ import annotations
 
@@ -11,16 +11,40 @@ from timeveil.calendar.timeline import Timeline
 from timeveil.engines import Step
 from timeveil.reading.encoding import publish_values
 
+OCCURRENCES = """
+    SELECT CAST(coalesce(sum(rows), 0) AS BIGINT),
+        CAST(coalesce(sum(CASE WHEN first = last THEN rows END), 0) AS BIGINT)
+    FROM (
+        SELECT count(*) AS rows, min(person) AS first, max(person) AS last
+        FROM source WHERE {column} IS NOT NULL GROUP BY {column}
+    )
+"""
+LARGE_GROUPS = """
+    SELECT quasi, first, people, CAST(row_number() OVER (ORDER BY quasi, first) - 1 AS INTEGER) AS number
+    FROM groups WHERE people >= {k}
+"""
+PLACED = """
+    SELECT coded.*, number FROM coded JOIN lookup USING (granule)
+    JOIN large_groups ON large_groups.quasi = coded.quasi AND large_groups.first = lookup.first
+"""
 # Cells and people by number, for a method that sorts them in memory.
 NUMBERED_CELLS = """
     SELECT quasi, granule, CAST(sum(rows) AS BIGINT) AS rows,
         row_number() OVER (ORDER BY quasi, granule) - 1 AS cell
     FROM cells GROUP BY quasi, granule
 """
+PERSONS = "SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells)"
 VISITS = """
-    SELECT cell, number AS person FROM cells JOIN numbered USING (quasi, granule)
-    JOIN (SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells))
-    USING (person) ORDER BY cell
+    SELECT cell, number, rows, row_number() OVER (ORDER BY cell, number) - 1 AS visit
+    FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule))
+    JOIN persons USING (person)
+"""
+HELD_VALUES = (
+    "SELECT value, row_number() OVER () - 1 AS code FROM (SELECT DISTINCT {column} AS value FROM coded)"
+)
+HELD = """
+    SELECT DISTINCT visit, code FROM coded JOIN numbered USING (quasi, granule) JOIN persons USING (person)
+    JOIN visits USING (cell, number) JOIN held_values ON {column} IS NOT DISTINCT FROM held_values.value
 """
 PLACED_AT_STEPS = """
     SELECT coded.*, step, number FROM coded JOIN numbered USING (quasi, granule) JOIN cell_steps USING (cell)
@@ -32,15 +56,14 @@ def labels_by_step(timeline: Timeline, steps: Sequence[Step]) -> pa.Table:
     tables = []
     for number, (granularity, _) in enumerate(steps):
         granules = timeline.granules_of(granularity)
-        code = pa.array(granules.code)
+        inside = granules.code >= 0  # what is in a gap is published at no step
+        code = pa.array(granules.code[inside])
         columns = {
             "label": pa.array(granules.label, pa.string()).take(code),
             "start": granules.start.take(code),
         }
-        step = np.full(len(timeline), number, np.int32)
-        tables.append(
-            pa.table({"granule": timeline.granules, "step": step, **columns, "end_": granules.end.take(code)})
-        )
+        columns |= {"end_": granules.end.take(code), "granule": timeline.granules[inside]}
+        tables.append(pa.table({**columns, "step": np.full(len(code), number, np.int32)}))
     return pa.concat_tables(tables)
 
 

@@ -10,7 +10,7 @@ Cost: one sort of the rows, then two look-ups per visit and granularity; eight b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -25,7 +25,19 @@ from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, decode_dictionaries
-from timeveil.engines import DAY, Cells, Codes, Int64s, Levels, Published, Recoded, Step, Tally, of_whole_days
+from timeveil.engines import (
+    DAY,
+    Cells,
+    Codes,
+    Held,
+    Int64s,
+    Levels,
+    Published,
+    Recoded,
+    Step,
+    Tally,
+    of_whole_days,
+)
 from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
 from timeveil.reading.risks import Occurrences, occurrences
 
@@ -84,10 +96,12 @@ class MemoryEvents:
         return self._quasi[column].values
 
     def occurrences(self, column: str) -> Occurrences:
+        return occurrences(self._counted(column), self._person)
+
+    def _counted(self, column: str) -> pa.ChunkedArray:
+        """A column of the rows that have a person and a time."""
         values = self._table[column]
-        return occurrences(
-            values if self._counted_rows is None else values.take(pa.array(self._counted_rows)), self._person
-        )
+        return values if self._counted_rows is None else values.take(pa.array(self._counted_rows))
 
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
@@ -133,24 +147,36 @@ class MemoryEvents:
             smallest_group=groups.tally(k).kept_smallest,
         )
 
-    def cells(self) -> Cells:
+    def cells(self, sensitive: Collection[str] = ()) -> Cells:
         visits, cell_of_row = self._sorted({})
         combinations, quasi = np.unique(visits.quasi, return_inverse=True)
         # One row of each combination shows its values.
         example = np.zeros(len(combinations), np.int64)
         example[quasi.ravel()[cell_of_row]] = np.arange(self.rows)
         # Distinct (cell, person), in this order.
-        pairs = np.unique(cell_of_row * np.int64(self._person_room) + self._person)
+        pairs, visit, visit_rows = np.unique(
+            cell_of_row * np.int64(self._person_room) + self._person, return_inverse=True, return_counts=True
+        )
+        held = {}
+        for name in sensitive:
+            coded = encode(self._counted(name))
+            holdings = np.unique(visit.ravel() * len(coded.values) + coded.codes)
+            values = (holdings % len(coded.values)).astype(np.int32)
+            held[name] = Held(holdings // len(coded.values), values, coded.values)
         return Cells(
             quasi=quasi.ravel().astype(np.int32),
             position=visits.position,
             rows=visits.rows,
             cell=(pairs // self._person_room).astype(np.int32),
             person=(pairs % self._person_room).astype(np.int32),
+            visit_rows=visit_rows,
+            held=held,
             values={name: coded.codes[example] for name, coded in self._quasi.items()},
         )
 
-    def publish_steps(self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded) -> Published:
+    def publish_steps(
+        self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded, *, numbered: bool = True
+    ) -> Published:
         _, cell_of_row = self._sorted({})
         group, step = recoded.group[cell_of_row], recoded.step[cell_of_row]
         parts = [
@@ -158,7 +184,7 @@ class MemoryEvents:
             for number, (granularity, levels) in enumerate(steps)
         ]
         return Published(
-            data=Deferred(lambda: self._build(parts, stepped=True)),
+            data=Deferred(lambda: self._build(parts, stepped=numbered)),
             entries=self._entries(group),
             rows=int((group >= 0).sum()),
             groups=len(recoded.people),

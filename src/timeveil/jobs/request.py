@@ -85,10 +85,10 @@ def value_from_text(declared: Parameter, text: Any) -> Any:
 
 
 def _entry(declared: Parameter, text: str) -> tuple[str, Any]:
-    """A column and its value, typed COLUMN=HOW, or COLUMN=N where it is a number."""
-    read, form = declared.read, "COLUMN=HOW, such as age=intervals:5,10 or zip=zip.csv"
-    if read:
-        form = "COLUMN=N, such as " + next(f"{name}={number}" for name, number in declared.example.items())
+    """A column and its value, typed as its option says, or COLUMN=N where it is a number."""
+    read, kind = declared.read, (declared.metavar or "").partition("=")[2]
+    (example,) = (f"{name}={value}" for name, value in declared.example.items())
+    form = f"COLUMN={'N' if read else kind}, such as {example}"
     column, mark, value = text.rpartition("=") if read else text.partition("=")
     error = ParameterError(
         f"`{declared.typed}` needs {form.partition(',')[0]}",

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from timeveil.domain.adversary import AnyAdversary
+from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.lines import READING, Reading, accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Checked, Problem, parameter, rule
+from timeveil.domain.protection import protections_from
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
 
@@ -68,6 +70,15 @@ class EventParameters(Reading):
         "How much the precision of a column matters where rows are not made coarser alike; 1 if not set.",
         default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float
     )
+    protect: Mapping[str, Any] | None = parameter(
+        "What every group promises about a sensitive column: at-most:1/3, distinct:3, entropy:3 or "
+        "closeness:0.2.",
+        default=None, example={"result": "at-most:1/3"}, metavar="C=PROMISE"
+    )
+    dominance: float | None = parameter(
+        "Largest share of a group's rows that one person may have.",
+        default=None, above=0, below=1, example=0.5
+    )
     hierarchies: Mapping[str, Any] | None = parameter(
         "How a quasi-identifier may be made coarser: a file, intervals, prefixes or suppression.",
         default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW"
@@ -97,6 +108,16 @@ class EventParameters(Reading):
     memory_limit: str | None = parameter(
         "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE"
     )
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        # Promises are stated, typed and written to job files as text.
+        texts = {column: str(promise) for column, promise in protections_from(self.protect).items()}
+        object.__setattr__(self, "protect", texts or None)
+
+    @property
+    def promise(self) -> KAnonymity:
+        return KAnonymity(self.k, protect=self.protect, dominance=self.dominance)
 
     @rule("memory_limit", "engine")
     def only_duckdb_keeps_a_limit(self) -> Problem:

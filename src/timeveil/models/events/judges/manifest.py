@@ -22,6 +22,7 @@ from timeveil.evidence.checks import COUNT, DEFINITION, FLAG, TEXT, Named, from_
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges.protected import check_stated, promise_of
 
 ROLES = ("quasi", "keep", "sensitive", "time", "start", "end", "step")
 """The roles of published columns, in published order."""
@@ -33,9 +34,12 @@ _LEVELS = Named({"level": from_to(1, 1_000), "name": TEXT})
 _CHOICE_RULES = ("groups", "generality")
 _ROUNDING = 1e-9
 
+_FURTHER: Mapping[str, checks.Shape] = {"protect?": Named(TEXT), "dominance?": checks.SHARE}
+_SHORT = dict.fromkeys(("groups_short?", "rows_short?"), COUNT)
+
 MANIFEST = checks.manifest_of(
     "time",
-    {"name": one_of("k-anonymity"), "k": COUNT},
+    {"name": one_of("k-anonymity"), "k": COUNT, **_FURTHER},
     {"granularity": TEXT, "granularity_definition": DEFINITION, "time": checks.CLOCK},
     ROLES,
     {
@@ -47,16 +51,17 @@ MANIFEST = checks.manifest_of(
             "nulls": one_of("error", "withhold"),
             "granularities": checks.NAMES_OR_NULL,
             "recode?": one_of("refined", "local", "tiling"),
+            **_FURTHER,
             **checks.IF_SET,
         },
         "levels": _LEVELS,
         "distinct_labels?": [TEXT],
         "frontier": [TEXT],
-        "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
+        "candidates": Named({**_TALLY, **_SHORT, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
         "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
         "steps?": [{"levels": _LEVELS, "granularity": TEXT, **dict.fromkeys(_STEP_NUMBERS, COUNT)}],
         "definitions?": [DEFINITION],
-        "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY}],
+        "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY, **_SHORT}],
     },
 )
 check_shape = partial(checks.check_shape, shape=MANIFEST)
@@ -126,6 +131,7 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
         "columns:labels": set(manifest.get("distinct_labels", ())) <= set(manifest["levels"]),
     }
     findings.expect_all(facts, **counts)
+    check_stated(evidence, findings)
     _check_choice(evidence, findings)
     _check_steps(evidence, findings)
 
@@ -187,18 +193,24 @@ def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
         facts["candidates:nodes"] = nodes and at_levels == list(frontier)
     findings.expect_all(facts)
     counts, stated = manifest["counts"], [*candidates.values(), *(nodes or ())]
-    wrong = sum(not _is_possible(numbers, counts, evidence.k) for numbers in stated)
+    further = promise_of(evidence).further
+    wrong = sum(not _is_possible(numbers, counts, evidence.k, further=further) for numbers in stated)
     numbers = {"wrong": wrong, "candidates": len(stated), "rows_read": counts["rows_read"]}
     findings.expect("candidates:possible", not wrong, **numbers)
     if counts["rows"]:
         _check_candidates(manifest, chosen, findings)
 
 
-def _is_possible(stated: Mapping[str, Any], counts: Mapping[str, int], k: int) -> bool:
-    """Whether a table of this many rows can have these numbers."""
+def _is_possible(stated: Mapping[str, Any], counts: Mapping[str, int], k: int, *, further: bool) -> bool:
+    """Whether a table of this many rows can have these numbers; short groups are counted where asked for."""
     smallest, groups, total, groups_below, rows_below, in_gaps = (stated[number] for number in _NUMBERS)
+    short, rows_short = (stated.get(number, 0) for number in ("groups_short", "rows_short"))
     return bool(
-        groups * smallest <= total <= counts["rows_read"]
+        all((number.rstrip("?") in stated) == further for number in _SHORT)
+        and groups_below + short <= groups
+        and k * short <= rows_short <= counts["rows_read"] - rows_below
+        and (short > 0) == (rows_short > 0)
+        and groups * smallest <= total <= counts["rows_read"]
         and groups_below <= rows_below <= counts["rows_read"] - k * (groups - groups_below)
         and (groups_below > 0) == (0 < smallest < k)
         and max(groups_below, in_gaps) <= counts["rows_read"]
@@ -211,25 +223,33 @@ def _check_candidates(
 ) -> None:
     """Expect the release's numbers of the chosen candidate; all must be as feasible as their numbers say."""
     counts, parameters = manifest["counts"], manifest["parameters"]
-    groups, smallest = chosen["groups"] - chosen["groups_below_k"], chosen["smallest_group"]
+    dropped, smallest = chosen["groups_below_k"] + chosen.get("groups_short", 0), chosen["smallest_group"]
+    groups = chosen["groups"] - dropped
     # Rows that the chosen granularity omits, apart from rows without a person or a time.
-    omitted = chosen["rows_below_k"] + (chosen["rows_in_gaps"] if parameters["gaps"] == "suppress" else 0)
+    omitted = _rows_below(chosen) + (chosen["rows_in_gaps"] if parameters["gaps"] == "suppress" else 0)
     most = parameters["suppress"] * (counts["rows"] + omitted) + _ROUNDING
     wrong = 0
     for candidate in manifest["candidates"].values():
-        feasible = candidate["groups"] > candidate["groups_below_k"] and candidate["rows_below_k"] <= most
+        short = candidate.get("groups_short", 0)
+        feasible = candidate["groups"] > candidate["groups_below_k"] + short
+        feasible = feasible and _rows_below(candidate) <= most
         # Withholding serves only candidates that the user allowed; any other must fit as it is.
         if not candidate["allowed"]:
-            feasible = candidate["smallest_group"] >= parameters["k"]
+            feasible = candidate["smallest_group"] >= parameters["k"] and not short
         wrong += feasible != candidate["feasible"]
     exact, withheld, recode = parameters["nulls"] == "error", counts["withheld"], parameters.get("recode")
     facts = {
         # At steps of their own, rows make other groups than the chosen granularity would.
         "candidates:groups": recode or groups == counts["groups"],
         "candidates:below": (smallest < parameters["k"]) == (chosen["groups_below_k"] > 0),
-        "candidates:smallest": recode or chosen["groups_below_k"] or smallest == counts["smallest_group"],
+        "candidates:smallest": recode or dropped or smallest == counts["smallest_group"],
         "candidates:withheld": recode == "tiling" or (omitted == withheld if exact else omitted <= withheld),
         "candidates:feasible": not wrong,
     }
     numbers = {"chosen_groups": groups, "chosen_smallest": smallest, "omitted": omitted, "wrong": wrong}
     findings.expect_all(facts, **counts, **numbers, candidates=len(manifest["candidates"]))
+
+
+def _rows_below(candidate: Mapping[str, Any]) -> int:
+    """Rows in groups that do not keep the promise."""
+    return int(candidate["rows_below_k"] + candidate.get("rows_short", 0))

@@ -21,9 +21,10 @@ from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, dense, distinct, ranked
+from timeveil.evidence.codes import Integers, dense, distinct, distinct_pairs, fold, ranked
 from timeveil.evidence.row_order import Mask
 from timeveil.models.events.evidence import Evidence, observed
+from timeveil.models.events.judges.protected import breaking, promise_of
 
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
 
@@ -53,7 +54,9 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
     for (name, level), counted in zip(levels.items(), counts, strict=True):
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
-        wrong += any(candidates[name][number] != count for number, count in counted.items())
+        if promise_of(evidence).further:
+            counted.update(_short(evidence, timeline.firsts(level).astype(np.int64)[time]))
+        wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
         return  # an earlier version did not note the calendar: some candidates may not be known
@@ -83,6 +86,20 @@ def _definitions(evidence: Evidence, calendar: Mapping[str, Any] | None) -> dict
         chosen = Granularity.from_dict(dict(manifest["granularity_definition"]))
         defined = {**available(axis), manifest["granularity"]: chosen}
     return {name: fit(defined[name], axis) for name in manifest["candidates"] if name in defined}
+
+
+def _short(evidence: Evidence, granule: Integers) -> dict[str, int]:
+    """The groups of k people that break another promise, and their rows; per complete row its granule."""
+    inside = granule >= 0
+    rows = np.flatnonzero(evidence.people.complete)[inside]
+    label = evidence.folded(evidence.stated_labels)[rows]
+    sizes = int(label.max(initial=0)) + 1, int(granule.max(initial=0)) + 1
+    group, groups = fold(list(zip((label, granule[inside]), sizes, strict=True)), len(rows))
+    person = evidence.people.person[rows]
+    crowd = np.bincount(distinct_pairs(group, person, evidence.people.people)[0], minlength=groups)
+    masks = [breaks for _, breaks in breaking(evidence, rows, group)]
+    short = np.logical_or.reduce(masks) & (crowd >= evidence.k)
+    return {"groups_short": int(short.sum()), "rows_short": int(short[group].sum())}
 
 
 @dataclass(frozen=True)

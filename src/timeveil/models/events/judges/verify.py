@@ -41,6 +41,7 @@ from timeveil.evidence.codes import (
 from timeveil.evidence.conditions import share_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
+from timeveil.models.events.judges import protected
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.models.events.judges.recount import check_candidates
 
@@ -115,6 +116,7 @@ SENTENCES = {
     "steps:people": "{wrong} of {steps:step} stated with another smallest group than the original's",
     "steps:recode": "steps and `parameters.recode` do not fit together",
     "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
+    **protected.SENTENCES,
 }
 
 
@@ -126,6 +128,7 @@ def check(evidence: Evidence) -> Verdict:
         check_statements(evidence, findings)
         evidence.progress("counting rows", 0.1)
         _check_sizes(evidence, findings)
+        protected.check_rows(evidence, findings)
         _check_granules(evidence, findings)
         evidence.progress("checking the order of rows", 0.3)
         order = evidence.columns("quasi", "start") + evidence.columns("time")
@@ -227,6 +230,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
         findings.expect("ledger", False, fault=error.message)
         return
     _check_people(evidence, rows, classes, findings)
+    protected.check_people(evidence, rows, classes[0], findings)
     _check_labels(evidence, findings)
     _check_same_rows(evidence, rows, classes, findings)
     findings.check("the groups of the ledger are those of the release")

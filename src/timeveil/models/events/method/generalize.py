@@ -14,7 +14,6 @@ Cost: one sort of the rows per combination of hierarchy levels, then one scan pe
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -27,17 +26,18 @@ import pyarrow as pa
 from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
-from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.lines import Decimal, Delimiter
-from timeveil.domain.loss import LARGEST_LOSS, refuse_loss
+from timeveil.domain.loss import refuse_loss
+from timeveil.domain.protection import AnyProtection
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.engines import Levels, Published, Tally, open_events, published_schema
-from timeveil.errors import InfeasibleError
+from timeveil.engines import Events, Levels, Published, Recoded, Tally, open_events, published_schema
+from timeveil.models.events.method.failures import infeasible, too_few_people
 from timeveil.models.events.method.local import Recoding, bits_of_ways, mappings_of, recode_rows, stated_steps
+from timeveil.models.events.method.protect import refuse_roles
 from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
@@ -46,6 +46,8 @@ from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 """What a manifest states about the groups of one candidate."""
+_SHORT = ("groups_short", "rows_short")
+"""What it states besides where more than k people is promised."""
 
 COMPARED_ROWS = 1_000_000
 """Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
@@ -62,6 +64,8 @@ def generalize_time(
     suppress: float = 0.0,
     recode: Literal["global", "refined", "local", "tiling"] = "global",
     weights: Mapping[str, float] | None = None,
+    protect: Mapping[str, AnyProtection | str] | None = None,
+    dominance: float | None = None,
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
     levels: Mapping[str, int] | None = None,
     engine: str = "memory",
@@ -88,7 +92,9 @@ def generalize_time(
     share of rows that may be withheld in groups below k. `recode` says whether all rows are made coarser
     alike (`"global"`) or each as little as its group of the global answer allows (`"refined"`), as little as
     possible (`"local"`) or in periods that do not overlap (`"tiling"`); `weights` says how much the
-    precision of a column, or of the time, matters then. `gaps` says what happens to rows in no granule:
+    precision of a column, or of the time, matters then. `protect` says what every group promises about a
+    sensitive column, `AtMost(1/3)`, `Distinct(3)`, `Entropy(3)` or `Closeness(0.2)`, and `dominance` is the
+    largest share of a group's rows that one person may have. `gaps` says what happens to rows in no granule:
     `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule.
 
     >>> import pyarrow as pa
@@ -101,6 +107,7 @@ def generalize_time(
     parameters = EventParameters.from_call(locals())
     k = parameters.k
     progress("reading", 0.0)
+    refuse_roles(parameters.protect, roles.sensitive)
     relation = table
     if not isinstance(table, Relation):
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
@@ -115,15 +122,14 @@ def generalize_time(
         if events.rows == 0:
             return _empty(plan)
         if events.people < k:
-            raise _too_few_people(events.people, k)
+            raise too_few_people(events.people, k)
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders)
         feasible = _feasible(counts)
         chosen, tried = _choose(counts, feasible)
         progress("generalising", 0.8)
         if parameters.recode == "global":
-            granularity = plan.by_name(plan.named or chosen.granularity)
-            published = events.publish(plan.timeline, granularity, counts.levels(chosen.levels), k)
+            published = _publish(events, counts, chosen)
             progress("done", 1.0)
             return _assemble(counts, feasible, chosen, tried, published)
         recoding = recode_rows(counts, chosen, partial(_is_feasible, counts))
@@ -132,6 +138,18 @@ def generalize_time(
         return _assemble(counts, feasible, recoding.within, tried, published, recoding)
     finally:
         events.close()
+
+
+def _publish(events: Events, counts: Counts, chosen: Node) -> Published:
+    """All rows alike, without those of groups that do not keep the promise."""
+    plan, (step,) = counts.plan, counts.steps([Node(chosen.levels, counts.plan.named or chosen.granularity)])
+    if counts.guard is None:
+        return events.publish(plan.timeline, *step, counts.k)
+    group, people, keeps = counts.groups(chosen)
+    # A cell in a gap has the group -1, which takes the last entry.
+    number = np.append(np.where(keeps, np.cumsum(keeps) - 1, -1), -1).astype(np.int32)[group]
+    recoded = Recoded(np.minimum(number, 0), number, people[keeps])
+    return events.publish_steps(plan.timeline, [step], recoded, numbered=False)
 
 
 def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: Roles) -> dict[str, Ladder]:
@@ -172,8 +190,11 @@ def _feasible(counts: Counts) -> list[Node]:
 def _is_feasible(counts: Counts, node: Node) -> bool:
     """Whether a node keeps the promise and withholds no more than is allowed."""
     # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
-    most, tally = counts.plan.parameters.suppress * counts.rows + 1e-9, counts(node)
-    return tally.kept_groups > 0 and tally.rows_below_k <= most
+    most, tally = counts.plan.parameters.suppress * counts.rows + 1e-9, counts.scan(node.levels)
+    # What has too few people is not looked at any further.
+    if tally[node.granularity].rows_below_k > most:
+        return False
+    return counts(node).kept_groups > 0 and counts(node).rows_omitted <= most
 
 
 def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
@@ -183,7 +204,7 @@ def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
         representative = order.representative(plan.named)
         feasible = [node for node in feasible if node.granularity == representative]
     if not feasible:
-        raise _infeasible(counts)
+        raise infeasible(counts)
     rank = {node: i for i, node in enumerate(order.nodes)}
     if plan.parameters.choose == "generality":
         best, tried = least_generalization(order, counts, counts.k)
@@ -191,60 +212,8 @@ def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
             return best, len(tried)
         least = min(feasible, key=lambda n: (counts(n).kept_smallest, -counts(n).kept_total, rank[n]))
         return least, len(rank)
-    most = min(feasible, key=lambda n: (-counts(n).kept_groups, counts(n).rows_below_k, rank[n]))
+    most = min(feasible, key=lambda n: (-counts(n).kept_groups, counts(n).rows_omitted, rank[n]))
     return most, len(rank)
-
-
-def _too_few_people(people: int, k: int) -> InfeasibleError:
-    who, hint = "one person", "a single person cannot be hidden; wait for more people"
-    if people > 1:
-        who = f"{people:,} different people"
-        hint = f"choose a {{k}} well below {people:,}: every group must have that many people"
-    return InfeasibleError(
-        f"the table is about {who}, so no group can have {k:,} people",
-        hint=hint,
-        code="too-few-people",
-        facts={"people": people, "k": k, "best_k": people},
-    )
-
-
-def _infeasible(counts: Counts) -> InfeasibleError:
-    """The best that was reached, and how many rows prevent more."""
-    order, named, rows, k = counts.order, counts.plan.named, counts.rows, counts.k
-    reached = [
-        (tally, name)
-        for tallies in counts.scanned.values()
-        for name, tally in tallies.items()
-        if not named or name == order.representative(named)
-    ]
-    # Reversed, so that of equally good nodes the coarsest is named.
-    best, at = min(reversed(reached), key=lambda pair: (pair[0].rows_below_k, -pair[0].smallest_group))
-    best_k = max(tally.smallest_group for tally, _ in reached)
-    share = best.rows_below_k / rows
-    if "all" in order.aliases.get(at, ()):
-        at = "all"
-    everything = ", even with no time at all" if at == "all" else ""
-    hint = "make a quasi-identifier coarser with a hierarchy, or drop one"
-    if not best.kept_groups:
-        hint = "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
-    elif share <= LARGEST_LOSS:
-        rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
-        hint = f"withhold those {best.rows_below_k:,} rows with {{suppress={rounded:g}}}, or {hint}"
-    return InfeasibleError(
-        f"no granularity up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}. "
-        f"{best.rows_below_k:,} of {rows:,} rows, in {best.groups_below_k:,} of {best.groups:,} groups, "
-        "prevent it",
-        hint=hint,
-        code="no-granularity",
-        facts={
-            "best_k": best_k,
-            "granularity": at,
-            "rows_below_k": best.rows_below_k,
-            "groups_below_k": best.groups_below_k,
-            "rows": rows,
-            "suppress_needed": share,
-        },
-    )
 
 
 # From the outcome of a search to a release and its ledger.
@@ -263,7 +232,7 @@ def _assemble(
     if chosen.levels:
         nodes = [
             {"levels": counts.level_names(node.levels), "granularity": node.granularity}
-            | _numbers(counts(node))
+            | _numbers(counts, counts(node))
             for node in frontier
         ]
     mappings, complete = counts.levels(chosen.levels), counts.rows == plan.relation.rows
@@ -306,7 +275,7 @@ def _empty(plan: Plan) -> tuple[Release, Ledger]:
     entries = {"row": np.arange(relation.rows), "group": pa.nulls(relation.rows, pa.int32())}
     data = published_schema(relation, {}).empty_table()
     published = Published(data, pa.table(entries), rows=0, groups=0, smallest_group=0)
-    candidate = {**dict.fromkeys(_STATED, 0), "feasible": True, "allowed": True, "aliases": []}
+    candidate = {**dict.fromkeys(_stated(plan), 0), "feasible": True, "allowed": True, "aliases": []}
     candidates = {g.name: dict(candidate) for g in plan.allowed}
     sections = {"levels": {}, "frontier": [], "candidates": candidates}
     return _pair(plan, label, {}, published, sections, {"people": 0})
@@ -321,7 +290,7 @@ def _pair(
     facts: Mapping[str, Any],
     nodes: list[dict[str, Any]] | None = None,
 ) -> tuple[Release, Ledger]:
-    relation, parameters, promise = plan.relation, plan.parameters, KAnonymity(plan.parameters.k)
+    relation, parameters, promise = plan.relation, plan.parameters, plan.parameters.promise
     roles, axis = relation.roles, relation.clock
     steps = sections.get("steps")
     generalised = levels if steps is None else {column for step in steps for column in step["levels"]}
@@ -371,13 +340,14 @@ def _pair(
 
 def _candidates(counts: Counts, chosen: Node) -> dict[str, dict[str, Any]]:
     """Every granularity that may be chosen, and the base, at the chosen levels."""
-    tallies, order = counts.scan(chosen.levels), counts.order
+    order = counts.order
     allowed, base = [g.name for g in counts.plan.allowed], counts.plan.base.name
     candidates: dict[str, dict[str, Any]] = {}
     for name in allowed if base in allowed else [base, *allowed]:
         counted_as = order.representative(name) if name in allowed else name
-        is_safe = tallies[counted_as].smallest_group >= counts.k
-        candidates[name] = _numbers(tallies[counted_as]) | {
+        tally = counts(Node(chosen.levels, counted_as))
+        is_safe = tally.smallest_group >= counts.k and not tally.groups_short
+        candidates[name] = _numbers(counts, tally) | {
             # Granularities may group the data alike, and yet one moves rows out of its gaps.
             "rows_in_gaps": counts.rows_in_gaps(name),
             "feasible": _is_feasible(counts, Node(chosen.levels, counted_as)) if name in allowed else is_safe,
@@ -387,5 +357,10 @@ def _candidates(counts: Counts, chosen: Node) -> dict[str, dict[str, Any]]:
     return candidates
 
 
-def _numbers(tally: Tally) -> dict[str, int]:
-    return {name: getattr(tally, name) for name in _STATED}
+def _numbers(counts: Counts, tally: Tally) -> dict[str, int]:
+    return {name: getattr(tally, name) for name in _stated(counts.plan)}
+
+
+def _stated(plan: Plan) -> tuple[str, ...]:
+    """The numbers that are stated of every candidate."""
+    return (*_STATED, *_SHORT) if plan.parameters.promise.further else _STATED

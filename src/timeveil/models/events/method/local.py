@@ -21,16 +21,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Codes, Int64s, Recoded
+from timeveil.engines import Codes, Recoded
 from timeveil.errors import ParameterError
-from timeveil.models.events.method.search import Counts, Node
+from timeveil.models.events.method.search import Counts, Node, label_ranks, people_of
 from timeveil.models.events.method.sweep import WITHHELD, sweep
-from timeveil.reading.encoding import combine, publish_values
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -53,24 +51,32 @@ def recode_rows(
     scale, way = Scale(counts), way or counts.plan.parameters.recode
     if way == "tiling":
         return _tiling(scale, answer, is_feasible)
-    # The coarsest step that keeps the promise, if rows may leave the groups of the answer.
-    within = answer if way == "refined" else next(filter(is_feasible, scale.steps[::-1]), answer)
+    if way == "refined":
+        return _sweep(scale, answer)
+    # The coarsest step that keeps the promise: rows may leave the groups of the answer.
+    recoding = _sweep(scale, next(filter(is_feasible, scale.steps[::-1]), answer))
+    if counts.guard is None:
+        return recoding
+    # What stays open must keep more than k people: the smaller blocks of the answer may lose less.
+    return min(recoding, _sweep(scale, answer), key=scale.loss)
+
+
+def _sweep(scale: Scale, within: Node) -> Recoding:
+    counts = scale.counts
     steps = [node for node in scale.steps if node != within and counts.order.is_finer(node, within)]
-    labels = (scale.label(node) for node in (*steps, within))
-    step = sweep(scale.cells, scale.label(within), labels, counts.k)
+    labels = (counts.label(node) for node in (*steps, within))
+    step = sweep(scale.cells, counts.label(within), labels, counts.k, counts.guard)
     return scale.recoding(within, [*steps, within], step)
 
 
 def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], bool]) -> dict[str, float]:
     """Bits that a row loses on average if all are published alike, and if each is as fine as possible."""
-    scale, recoding = Scale(counts), recode_rows(counts, answer, is_feasible, "local")
-    rows, step = scale.cells.rows, recoding.cells.step
-    bits = np.zeros(len(rows))
-    for number, node in enumerate(recoding.steps):
-        bits[step == number] = scale.bits(node)[step == number]
-    published = rows[step >= 0].sum()
-    means = float(scale.bits(answer) @ rows) / float(rows.sum()), float(bits @ rows) / float(published)
-    return {"global": round(means[0], 6), "local": round(means[1], 6)}
+    scale, rows = Scale(counts), counts.cells.rows
+    _, local = scale.loss(recode_rows(counts, answer, is_feasible, "local"))
+    return {
+        "global": round(float(scale.bits(answer) @ rows) / float(rows.sum()), 6),
+        "local": round(local, 6),
+    }
 
 
 class Scale:
@@ -79,12 +85,10 @@ class Scale:
     def __init__(self, counts: Counts) -> None:
         self.counts, self.cells = counts, counts.cells
         timeline, order, cells = counts.plan.timeline, counts.order, self.cells
-        self._codes: dict[tuple[int, ...], Int64s] = {}
         self._rows = np.bincount(cells.quasi, weights=cells.rows)
         widths = {g.name: _widths(timeline, g) for g in order.granularities}
         narrowest = min(float(width.min()) for width in widths.values())
         self._time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
-        self._firsts = {g.name: timeline.firsts(g).astype(np.int64) for g in order.granularities}
         weights, time = counts.plan.parameters.weights or {}, counts.plan.relation.time
         for column in weights:
             if column not in (*counts.columns, time):
@@ -134,28 +138,10 @@ class Scale:
         tables, bits = self.counts.levels(levels), []
         for column in self.counts.columns:
             value = self.cells.values[column]
-            label = _ranks(self.counts.values(column), tables.get(column))[0][value]
+            label = label_ranks(self.counts.values(column), tables.get(column))[0][value]
             rows, total = np.bincount(value, weights=self._rows), np.bincount(label, weights=self._rows)
             bits.append(np.log2(total[label] / rows[value]))
         return bits
-
-    def codes(self, levels: tuple[int, ...]) -> Int64s:
-        """A number per combination of quasi-identifiers for what it is published as, by label."""
-        if levels not in self._codes:
-            tables, parts = self.counts.levels(levels), []
-            for name, value in self.cells.values.items():
-                rank, labels = _ranks(self.counts.values(name), tables.get(name))
-                parts.append((rank[value], labels))
-            code, _ = combine(parts, len(self._rows))
-            self._codes[levels] = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
-        return self._codes[levels]
-
-    def label(self, node: Node) -> Int64s:
-        """A number per cell for what it is published as."""
-        cells, positions = self.cells, len(self.counts.plan.timeline)
-        return (
-            self.codes(node.levels)[cells.quasi] * positions + self._firsts[node.granularity][cells.position]
-        )
 
     def bits(self, node: Node) -> Floats:
         """What each cell's rows lose at a step."""
@@ -164,6 +150,15 @@ class Scale:
         time = self._weight_of_time * self._time_bits[node.granularity]
         bits: Floats = values[self.cells.quasi] + time[self.cells.position]
         return bits
+
+    def loss(self, recoding: Recoding) -> tuple[float, float]:
+        """The rows that are withheld, and the bits that a published row loses on average."""
+        rows, step = self.cells.rows, recoding.cells.step
+        bits = np.zeros(len(rows))
+        for number, node in enumerate(recoding.steps):
+            bits[step == number] = self.bits(node)[step == number]
+        published = float(rows[step >= 0].sum())
+        return float(rows.sum()) - published, float(bits @ rows) / published
 
     def at(self, levels: tuple[int, ...]) -> list[Node]:
         """The steps at these levels, from fine to coarse."""
@@ -179,24 +174,12 @@ class Scale:
         )
         for number, node in enumerate(steps[n] for n in used):
             at_step = np.flatnonzero(step == used[number])
-            labels, code = np.unique(self.label(node)[at_step], return_inverse=True)
+            labels, code = np.unique(self.counts.label(node)[at_step], return_inverse=True)
             renumbered[at_step], group[at_step] = number, groups + code.ravel()
             groups += len(labels)
         published = group[self.cells.cell] >= 0
-        room = int(self.cells.person.max(initial=0)) + 1
-        pairs = np.unique(group[self.cells.cell[published]] * np.int64(room) + self.cells.person[published])
-        people = np.bincount(pairs // room, minlength=groups)
+        people = people_of(group[self.cells.cell[published]], self.cells.person[published], groups)
         return Recoding(within, [steps[number] for number in used], Recoded(renumbered, group, people))
-
-
-def _ranks(values: pa.Array, level: pa.Table | None) -> tuple[Codes, int]:
-    """The rank of what each value is published as, missing last, and how many labels there are.
-
-    Ties in a sweep are settled by rank: by content, not by where a value first occurs in the table.
-    """
-    labels = values if level is None else publish_values(values, level)
-    rank = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int32) - 1
-    return rank, int(rank.max(initial=-1)) + 1
 
 
 def _widths(timeline: Timeline, granularity: Granularity) -> Floats:
@@ -273,20 +256,21 @@ def _tile(scale: Scale, steps: Sequence[Node]) -> tuple[Codes, tuple[float, floa
     stretch of it. The best cover of the first n cells ends with a stretch, or leaves the last cell out.
     """
     cells, counts = scale.cells, scale.counts
-    order = np.lexsort((cells.position, scale.codes(steps[0].levels)[cells.quasi]))
+    order = np.lexsort((cells.position, scale.counts.codes(steps[0].levels)[cells.quasi]))
     ending: list[list[tuple[int, float, int]]] = [[] for _ in range(len(cells) + 1)]
     for number, node in enumerate(steps):
-        label = scale.label(node)
+        label = scale.counts.label(node)
         changes = np.diff(label[order]) != 0
         heads = np.concatenate(([0], np.flatnonzero(changes) + 1))
         stretch = np.empty(len(cells), np.int64)
         stretch[order] = np.cumsum(np.concatenate(([0], changes)))
-        room = int(cells.person.max(initial=0)) + 1
-        pairs = np.unique(stretch[cells.cell] * room + cells.person)
-        people = np.bincount(pairs // room, minlength=len(heads))
+        visits = stretch[cells.cell]
+        safe = people_of(visits, cells.person, len(heads)) >= counts.k
+        if counts.guard:
+            safe &= counts.guard.keeps(np.arange(len(visits)), visits, len(heads))
         losses = np.add.reduceat((scale.bits(node) * cells.rows)[order], heads)
         ends = np.append(heads[1:], len(cells))
-        for n in np.flatnonzero(people >= counts.k).tolist():
+        for n in np.flatnonzero(safe).tolist():
             ending[ends[n]].append((int(heads[n]), float(losses[n]), number))
     rows = cells.rows[order].tolist()
     covers: list[tuple[int, float]] = [(0, 0.0)]

@@ -15,22 +15,26 @@ Cost: one scan per node tried (Theorem 6); nodes above a success are not tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Positions, Timeline, at_least, base_for
 from timeveil.domain.relation import Relation
-from timeveil.engines import Cells, Events, Levels, Step, Tally
+from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Step, Tally
 from timeveil.errors import InputError
+from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.parameters import EventParameters
+from timeveil.reading.encoding import combine, publish_values
 from timeveil.recoding import Hierarchy
 
 Ladder: TypeAlias = tuple[Hierarchy, Sequence[int]]
@@ -62,7 +66,8 @@ def least_generalization(
             continue
         tried.append(node)
         counted = tally(node)
-        if counted.smallest_group < k:  # only a failure sends us coarser (Property 1)
+        # Only a failure sends us coarser (Property 1).
+        if counted.smallest_group < k or counted.groups_short:
             continue
         covered.update(other for other in order.nodes if order.is_finer(node, other))
         if best is None or generality(counted) < best[0]:
@@ -215,6 +220,8 @@ class Counts:
     def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder]) -> None:
         self.plan, self.rows, self.people, self.k = plan, events.rows, events.people, plan.parameters.k
         self._events, self._ladders = events, ladders
+        self._codes: dict[tuple[int, ...], Int64s] = {}
+        self._guarded: dict[Node, Tally] = {}
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}
         self.columns, self.usable = list(ladders), [levels for _, levels in ladders.values()]
@@ -222,7 +229,47 @@ class Counts:
         self.values = events.values
 
     def __call__(self, node: Node) -> Tally:
-        return self.scan(node.levels)[node.granularity]
+        """A node's groups; where more than k people is promised, those that break it are counted too."""
+        tally = self.scan(node.levels)[node.granularity]
+        if self.guard is None:
+            return tally
+        if node not in self._guarded:
+            self._guarded[node] = self._with_short_groups(node, tally)
+        return self._guarded[node]
+
+    def _with_short_groups(self, node: Node, tally: Tally) -> Tally:
+        group, people, keeps = self.groups(node)
+        rows = np.bincount(group[group >= 0], weights=self.cells.rows[group >= 0], minlength=len(people))
+        short, large = ~keeps & (people >= self.k), people[keeps]
+        return replace(
+            tally,
+            groups_short=int(short.sum()),
+            rows_short=int(rows[short].sum()),
+            kept_smallest=int(large.min(initial=0 if not len(large) else large[0])),
+            kept_total=int(large.sum()),
+        )
+
+    @cached_property
+    def guard(self) -> Guard | None:
+        """What is promised besides k people; None if nothing is."""
+        promise = self.plan.parameters.promise
+        return Guard(self.cells, promise) if promise.further else None
+
+    def keeps_as_one(self) -> bool:
+        """Whether all people of the table together would keep the promise."""
+        visits = np.arange(len(self.cells.cell))
+        return self.guard is None or bool(self.guard.keeps(visits, 0 * visits, 1)[0])
+
+    def groups(self, node: Node) -> tuple[Int64s, Int64s, npt.NDArray[np.bool_]]:
+        """The group of each cell at a node, -1 in a gap; per group its people and whether it may be shown."""
+        label = self.label(node)
+        labels, group = np.unique(label, return_inverse=True)
+        group = group.ravel() - int(bool(len(labels)) and labels[0] < 0)
+        at = group[self.cells.cell]
+        visit, groups = np.flatnonzero(at >= 0), int(group.max(initial=-1)) + 1
+        people = people_of(at[visit], self.cells.person[visit], groups)
+        keeps = people >= self.k
+        return group, people, keeps & self.guard.keeps(visit, at[visit], groups) if self.guard else keeps
 
     def scan(self, combination: tuple[int, ...]) -> dict[str, Tally]:
         """Every granularity at one combination of levels, the base granularity too."""
@@ -240,7 +287,24 @@ class Counts:
     @cached_property
     def cells(self) -> Cells:
         """The cells at the values themselves."""
-        return self._events.cells()
+        return self._events.cells(list(self.plan.parameters.protect or ()))
+
+    def codes(self, levels: tuple[int, ...]) -> Int64s:
+        """A number per combination of quasi-identifiers for what it is published as, by label."""
+        if levels not in self._codes:
+            tables, parts = self.levels(levels), []
+            for name, value in self.cells.values.items():
+                rank, labels = label_ranks(self.values(name), tables.get(name))
+                parts.append((rank[value], labels))
+            code, _ = combine(parts, int(self.cells.quasi.max(initial=-1)) + 1)
+            self._codes[levels] = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
+        return self._codes[levels]
+
+    def label(self, node: Node) -> Int64s:
+        """A number per cell for what it is published as; -1 in a gap."""
+        firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity)).astype(np.int64)
+        first = firsts[self.cells.position]
+        return np.where(first < 0, -1, self.codes(node.levels)[self.cells.quasi] * len(firsts) + first)
 
     def steps(self, nodes: Sequence[Node]) -> list[Step]:
         """What each of some nodes publishes."""
@@ -265,3 +329,20 @@ class Counts:
 
     def _generalised(self, combination: tuple[int, ...]) -> dict[str, int]:
         return {column: n for column, n in zip(self._ladders, combination, strict=True) if n > 0}
+
+
+def label_ranks(values: pa.Array, level: pa.Table | None) -> tuple[Codes, int]:
+    """The rank of what each value is published as, missing last, and how many labels there are.
+
+    Ties in a sweep are settled by rank: by content, not by where a value first occurs in the table.
+    """
+    labels = values if level is None else publish_values(values, level)
+    rank = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int32) - 1
+    return rank, int(rank.max(initial=-1)) + 1
+
+
+def people_of(group: Int64s | Codes, person: Codes, groups: int) -> Int64s:
+    """The number of different people in each group; both are given per visit."""
+    room = int(person.max(initial=0)) + 1
+    pairs = np.unique(group * np.int64(room) + person)
+    return np.bincount(pairs // room, minlength=groups)

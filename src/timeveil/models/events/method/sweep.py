@@ -7,7 +7,8 @@ read at the first step whose published labels cover it, so anyone who knows a pe
 one time finds exactly one group, and it has at least k people.
 
 The *rest rule* keeps a way out for everybody: what stays open inside a block, the coarsest label that its
-cells may get, is nobody or at least k people. A gathering that would break the rule stays open.
+cells may get, is nobody or at least k people. A gathering that would break the rule stays open. Where more is
+promised than k people, gatherings and what stays open have to keep that as well.
 
 Cost: per step one sort of the visits still open in gatherings of at least k visits. Blocks whose rest would
 be too small are settled one gathering at a time.
@@ -18,19 +19,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from timeveil.engines import Cells, Codes, Int64s
+from timeveil.models.events.method.protect import Guard, Remainder
 
 WITHHELD = -1
 
 
-def sweep(cells: Cells, block: Int64s, labels: Iterable[Int64s], k: int) -> Codes:
-    """The step that each cell is published at; `WITHHELD` where its whole block has fewer than k people.
+def sweep(cells: Cells, block: Int64s, labels: Iterable[Int64s], k: int, guard: Guard | None = None) -> Codes:
+    """The step that each cell is published at; `WITHHELD` where its whole block does not keep the promise.
 
     `labels` has per step, from fine to coarse, a number for what every cell would be published as. Steps
     refine `block`, which is also the label of the last one.
     """
-    state = _Open(cells, block, k)
+    state = _Open(cells, block, k, guard)
     for step, label in enumerate(labels):
         state.publish(step, label)
     return state.step
@@ -39,7 +42,8 @@ def sweep(cells: Cells, block: Int64s, labels: Iterable[Int64s], k: int) -> Code
 class _Open:
     """What is not published yet: cells, their visits, and the people left in each block."""
 
-    def __init__(self, cells: Cells, block: Int64s, k: int) -> None:
+    def __init__(self, cells: Cells, block: Int64s, k: int, guard: Guard | None) -> None:
+        self._guard, self._visit = guard, np.arange(len(cells.cell))
         self.k, self.step = k, np.full(len(cells), WITHHELD, np.int32)
         self._block = np.unique(block, return_inverse=True)[1].ravel()
         # An owner is a person in a block: a block has as many people left as owners with an open visit.
@@ -50,9 +54,16 @@ class _Open:
         self._block_of_owner = np.zeros(len(owners), np.int64)
         self._block_of_owner[self._owner] = self._block[self._cell]
         self._people = np.bincount(self._block_of_owner, minlength=int(self._block.max(initial=-1)) + 1)
-        # Blocks below k are withheld as they are: nothing more is asked about their visits.
-        is_open = self._people[self._block_of_owner[self._owner]] >= k
-        self._cell, self._owner = self._cell[is_open], self._owner[is_open]
+        # Blocks that break the promise are withheld as they are: nothing more is asked about their visits.
+        keeps = self._people >= k
+        if guard:
+            keeps &= guard.keeps(self._visit, self._block_of_owner[self._owner], len(keeps))
+        self._retain(keeps[self._block_of_owner[self._owner]])
+
+    def _retain(self, visits: npt.NDArray[np.bool_]) -> None:
+        """Only these visits stay open."""
+        self._cell, self._owner = self._cell[visits], self._owner[visits]
+        self._visit = self._visit[visits]
 
     def publish(self, step: int, label: Int64s) -> None:
         """Close every gathering of k people, as far as the rest rule allows."""
@@ -70,8 +81,11 @@ class _Open:
         crowd, owner = pairs // owners, pairs % owners
         people = np.bincount(crowd, minlength=int(gathering.max()) + 1)
         ready = people >= self.k
+        if self._guard and ready.any():
+            asked = ready[gathering]
+            ready &= self._guard.keeps(self._visit[asked], gathering[asked], len(ready))
         chosen = ready[crowd]
-        ready &= ~np.isin(np.arange(len(ready)), self._refused(crowd[chosen], owner[chosen], often[chosen]))
+        ready[self._refused(crowd[chosen], owner[chosen], often[chosen], gathering)] = False
         closing = ready[gathering]
         if not closing.any():
             return
@@ -80,18 +94,24 @@ class _Open:
         gone = gone[self._left[gone] == 0]
         self._people -= np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         self.step[self._cell[closing]] = step
-        self._cell, self._owner = self._cell[~closing], self._owner[~closing]
+        self._retain(~closing)
 
-    def _refused(self, crowd: Int64s, owner: Int64s, often: Int64s) -> list[int]:
-        """The gatherings that stay open because closing them would leave between 1 and k - 1 people."""
+    def _refused(self, crowd: Int64s, owner: Int64s, often: Int64s, gathering: Int64s) -> list[int]:
+        """The gatherings that stay open because closing them would leave too few people, or a broken promise.
+
+        Per distinct (gathering, owner) of those that may be closed: both, and how many visits there are.
+        """
         closed = np.bincount(owner, weights=often, minlength=len(self._left))
         gone = np.unique(owner)
         gone = gone[self._left[gone] == closed[gone]]
         rest = self._people - np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         tight = (rest > 0) & (rest < self.k)
+        if self._guard and len(crowd):
+            tight |= self._breaking(np.unique(crowd), rest, gathering)
         inside = tight[self._block_of_owner[owner]]
         if not inside.any():
             return []
+        remainder = self._remainder(tight, np.unique(crowd), gathering)
         # Few blocks are tight: go through their gatherings in the order of their labels.
         crowd, owner, often = crowd[inside], owner[inside], often[inside]
         heads = np.flatnonzero(np.diff(crowd, prepend=-1))
@@ -101,9 +121,32 @@ class _Open:
             who, visits = owner[begin:end], often[begin:end]
             block = self._block_of_owner[who[0]]
             after = people[block] - int((left[who] == visits).sum())
-            if 0 < after < self.k:
+            if 0 < after < self.k or not (
+                remainder is None or remainder.close(int(crowd[begin]), int(block), int(after))
+            ):
                 refused.append(int(crowd[begin]))
             else:
                 left[who] -= visits
                 people[block] = after
         return refused
+
+    def _breaking(self, crowds: Int64s, rest: Int64s, gathering: Int64s) -> npt.NDArray[np.bool_]:
+        """The blocks in which people would stay open, and break a promise, if all gatherings were closed."""
+        block, stays = self._block_of_owner[self._owner], ~np.isin(gathering, crowds)
+        touched = np.zeros(len(rest), np.bool_)
+        touched[block[~stays]] = True
+        stays &= touched[block]
+        numbers, number = np.unique(block[stays], return_inverse=True)
+        breaking = np.zeros(len(rest), np.bool_)
+        if self._guard and len(numbers):
+            keeps = self._guard.keeps(self._visit[stays], number.ravel(), len(numbers))
+            breaking[numbers[~keeps]] = True
+        return breaking
+
+    def _remainder(self, tight: npt.NDArray[np.bool_], crowds: Int64s, gathering: Int64s) -> Remainder | None:
+        """What is open in tight blocks, for gatherings to be closed one after the other."""
+        if self._guard is None:
+            return None
+        inside = tight[self._block_of_owner[self._owner]]
+        crowd = np.where(np.isin(gathering, crowds), gathering, -1)[inside]
+        return Remainder(self._guard, self._visit[inside], self._owner[inside], crowd, self._block_of_owner)

@@ -64,9 +64,11 @@ class Facts(ReleaseFacts):
         small, withheld_in_gaps = self.chosen.get("rows_below_k", 0), 0
         if self.parameters["gaps"] == "suppress":
             withheld_in_gaps = self.in_gaps
-        self.incomplete: int = self.counts["withheld"] - small - withheld_in_gaps
+        short = self.chosen.get("rows_short", 0)
+        self.incomplete: int = self.counts["withheld"] - small - short - withheld_in_gaps
         self.withheld = {
             f"in groups of fewer than {self.k} people": small,
+            "in groups that break what else is promised": short,
             "in gaps of the calendar": withheld_in_gaps,
             "without a person or a time": self.incomplete,
         }
@@ -141,7 +143,9 @@ class Facts(ReleaseFacts):
     def closest_failure(self) -> dict[str, Any] | None:
         """The granularity that fails by the fewest rows, and the `suppress` that would allow it."""
         failed = [
-            (counts["rows_below_k"], name) for name, counts in self.allowed.items() if not counts["feasible"]
+            (counts["rows_below_k"] + counts.get("rows_short", 0), name)
+            for name, counts in self.allowed.items()
+            if not counts["feasible"]
         ]
         if not failed:
             return None
@@ -149,7 +153,7 @@ class Facts(ReleaseFacts):
         # `suppress` is a share of the rows with a person and a time.
         needed = math.ceil(rows / (self.counts["rows_read"] - self.incomplete) * 10_000) / 10_000
         possible = rows > 0 and needed < 1 and _groups(self.allowed[name]) > 0
-        groups = self.allowed[name]["groups_below_k"]
+        groups = self.allowed[name]["groups_below_k"] + self.allowed[name].get("groups_short", 0)
         return {"name": name, "rows": rows, "groups": groups, "suppress": f"{needed:g}" if possible else None}
 
     @cached_property
@@ -230,7 +234,7 @@ class Facts(ReleaseFacts):
 
 def _groups(counts: Mapping[str, Any]) -> int:
     """Groups that are left after withholding."""
-    return int(counts["groups"] - counts["groups_below_k"])
+    return int(counts["groups"] - counts["groups_below_k"] - counts.get("groups_short", 0))
 
 
 def attack_summary(breach: Breach, release: Release) -> Summary:
@@ -326,7 +330,12 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
 
 
 def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
-    numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", "feasible")
+    short = (
+        {"groups_short": "groups short", "rows_short": "rows short"}
+        if "protect" in f.parameters or "dominance" in f.parameters
+        else {}
+    )
+    numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
     rows = [
         (
             name(granularity) + (" (chosen)" if granularity == f.granularity else ""),
@@ -334,7 +343,7 @@ def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
         )
         for granularity, counts in candidates.items()
     ]
-    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", "works")
+    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", *short.values(), "works")
     return (
         Table("What each granularity gives before rows are withheld, and whether it works", head, rows)
         if rows

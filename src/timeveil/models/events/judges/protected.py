@@ -1,0 +1,203 @@
+"""Does every group keep what is promised about sensitive values, and about one person's rows?
+
+A recipient sees rows, not people. What rows can show is necessary, not sufficient: a group has as many
+different values as its promise needs, and, where no value may be held by more than a share of at least k
+people, enough rows with another value. With the ledger, the holders of every value are counted in every
+group, and the whole table's, from the original rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
+from timeveil.evidence.checks import Findings
+from timeveil.evidence.codes import Integers, distinct, distinct_pairs, encode, encode_values, fold
+from timeveil.evidence.published import classes_of
+from timeveil.evidence.row_order import Mask
+from timeveil.models.events.evidence import Evidence
+
+_NUMBER = r"-?\d{1,15}(\.\d{1,15})?"
+_ROUNDING = 1e-9
+_CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
+
+SENTENCES = {
+    "protect:column": "a promise is stated about `{name}`, which is not a sensitive column of the release",
+    "protect:dominance": "{below:group} in which one person has more than {share} of the rows",
+    "protect:order": "closeness is promised of `{name}`, whose values have no order or are not all in it",
+    "protect:parameters": "the parameters state other promises about groups than the guarantee",
+    "protect:people": "{below:group} in which the people do not keep {promise} of `{name}`",
+    "protect:rows": "{below:group} with fewer than {needed:row} of another `{name}` than the commonest",
+    "protect:values": "{below:group} with fewer than {needed} different values of `{name}`",
+}
+
+
+def promise_of(evidence: Evidence) -> KAnonymity:
+    """The promise of a release of events."""
+    promise = evidence.release.guarantee
+    return promise if isinstance(promise, KAnonymity) else KAnonymity(evidence.k)
+
+
+def _protections(evidence: Evidence) -> dict[str, AnyProtection]:
+    """What is promised about each sensitive column; there is nothing to check in any other."""
+    sensitive = evidence.columns("sensitive")
+    return {name: p for name, p in promise_of(evidence).protections.items() if name in sensitive}
+
+
+def check_stated(evidence: Evidence, findings: Findings) -> None:
+    """Expect promises about sensitive columns alone, and the parameters that made them."""
+    promise, parameters = promise_of(evidence), evidence.release.manifest["parameters"]
+    stated = parameters.get("protect"), parameters.get("dominance")
+    findings.expect("protect:parameters", stated == (promise.protect, promise.dominance))
+    for name in promise.protections:
+        findings.expect("protect:column", name in evidence.columns("sensitive"), name=name)
+
+
+def check_rows(evidence: Evidence, findings: Findings) -> None:
+    """What a recipient can check of the promises: values and rows of every group."""
+    for name, promise in _protections(evidence).items():
+        if promise.least_values == 1:
+            continue  # rows alone show nothing of a distance
+        findings.check(f"every group has at least {promise.least_values} different values of `{name}`")
+        keys = evidence.columns("quasi", "time", "start", "end", "step")
+        lines = classes_of(evidence.release, [*keys, name])
+        columns = [encode(column) for column in lines.columns[:-2]]
+        group, groups = fold([(column.codes, column.size) for column in columns], len(lines))
+        below = int((np.bincount(group, minlength=groups) < promise.least_values).sum())
+        findings.expect("protect:values", not below, below=below, needed=promise.least_values, name=name)
+        if isinstance(promise, AtMost):
+            # Whoever does not hold the commonest value has a row with another.
+            needed = math.ceil((1 - promise.share) * evidence.k - _ROUNDING)
+            findings.check(f"every group has at least {needed} rows of another `{name}` than its commonest")
+            rows, most = np.asarray(lines["rows"]), np.zeros(groups, np.int64)
+            np.maximum.at(most, group, rows)
+            others = np.bincount(group, weights=rows, minlength=groups) - most
+            below = int((others < needed).sum())
+            findings.expect("protect:rows", not below, below=below, needed=needed, name=name)
+
+
+def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: Findings) -> None:
+    """The promises themselves: some original rows and the group of each, counted in people."""
+    promise = promise_of(evidence)
+    for column, stated in _protections(evidence).items():
+        findings.expect("protect:order", _ranks(evidence, column, stated) is not None, name=column)
+    for name, breaks in breaking(evidence, rows, group):
+        below = int(breaks.sum())
+        if name is None:
+            findings.check(f"in every group, nobody has more than {promise.dominance} of the rows")
+            findings.expect("protect:dominance", not below, below=below, share=promise.dominance)
+        else:
+            stated = promise.protections[name]
+            findings.check(stated.sentence(name))
+            findings.expect("protect:people", not below, below=below, promise=stated, name=name)
+
+
+def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tuple[str | None, Mask]]:
+    """Per promise, by its column, the groups that break it; None is the share of one person's rows."""
+    people, promise, groups = evidence.people, promise_of(evidence), int(group.max(initial=-1)) + 1
+    member, _, often = distinct_pairs(group, people.person[rows], people.people)
+    crowd = np.bincount(member, minlength=groups)
+    if promise.dominance:
+        total = np.bincount(group, minlength=groups)
+        breaks = np.zeros(groups, bool)
+        breaks[member[often / total[member] > promise.dominance + _ROUNDING]] = True
+        yield None, breaks
+    for name, protection in _protections(evidence).items():
+        numbered = _ranks(evidence, name, protection)
+        if numbered is None:
+            continue
+        (rank, size), values = numbered, evidence.original_column(name)
+        complete = np.flatnonzero(people.complete)
+        owner, count = fold([(group, groups), (people.person[rows], people.people)], len(rows))
+        group_of_owner = np.zeros(count, np.int64)
+        group_of_owner[owner] = group
+        holder, value, _ = distinct_pairs(owner, rank[values.codes[rows]], size)
+        holds = distinct_pairs(group_of_owner[holder], value, size)
+        _, everywhere, _ = distinct_pairs(people.person[complete], rank[values.codes[complete]], size)
+        overall = np.bincount(everywhere, minlength=size) / max(len(everywhere), 1)
+        yield name, _breaks(protection, holds, crowd, overall) & (crowd > 0)
+
+
+def _ranks(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Integers, int] | None:
+    """The rank of each value that a person holds, and how many there are; None where an order is missing.
+
+    Numbers that are spelt in two ways are one value, and so are null and NaN.
+    """
+    values = evidence.original_column(name)
+    used = distinct(values.codes[evidence.people.complete])
+    spelt = values.values.take(pa.array(used))
+    present = _alike(spelt)
+    if not isinstance(promise, Closeness) or promise.order == "none":
+        number = encode(present).codes
+    elif promise.order is not None:
+        listed = {text: n for n, text in enumerate((*promise.order, None))}
+        texts = [value if value is None else str(value) for value in spelt.to_pylist()]
+        if not listed.keys() >= set(texts):
+            return None
+        number = np.array([listed[text] for text in texts], np.int64)
+    elif pa.types.is_string(present.type) or pa.types.is_large_string(present.type):
+        return None
+    else:
+        order = pc.array_sort_indices(present, null_placement="at_end")
+        number = np.zeros(len(used), np.int64)
+        number[order.to_numpy()] = encode(present.take(order)).codes
+    ranks = np.unique(number, return_inverse=True)[1].ravel()
+    rank = np.zeros(max(values.size, 1), np.int64)
+    rank[used] = ranks
+    return rank, int(ranks.max(initial=0)) + 1
+
+
+def _alike(values: pa.Array) -> pa.Array:
+    if pa.types.is_floating(values.type):
+        coded = encode_values(values)
+        return coded.values.take(pa.array(coded.codes))
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return values
+    texts = values.to_pylist()
+    numbers = [float(text) if text and re.fullmatch(_NUMBER, text, re.ASCII) else None for text in texts]
+    if all(number is not None for number, text in zip(numbers, texts, strict=True) if text is not None):
+        return pa.array(numbers, pa.float64())
+    return pa.array([t if n is None else repr(n) for n, t in zip(numbers, texts, strict=True)], pa.string())
+
+
+def _breaks(
+    promise: AnyProtection,
+    holds: tuple[Integers, Integers, Integers],
+    crowd: Integers,
+    overall: npt.NDArray[np.float64],
+) -> Mask:
+    """The groups that break a promise, from the holders of each value in each group and its people."""
+    (group, value, holders), groups = holds, len(crowd)
+    total = np.maximum(np.bincount(group, weights=holders, minlength=groups), 1)
+    if isinstance(promise, AtMost):
+        most = np.zeros(groups, np.int64)
+        np.maximum.at(most, group, holders)
+        return np.asarray(most / np.maximum(crowd, 1) > promise.share + _ROUNDING)
+    if isinstance(promise, Distinct):
+        return np.asarray(np.bincount(group, minlength=groups) < promise.values)
+    if isinstance(promise, Entropy):
+        surprise = np.bincount(group, weights=holders * np.log(holders), minlength=groups)
+        return np.asarray(np.log(total) - surprise / total < np.log(promise.values) - _ROUNDING)
+    # A table of groups by values, some groups at a time; holds are sorted by group.
+    size, distance = len(overall), np.zeros(groups)
+    at_once = max(_CELLS_AT_ONCE // size, 1)
+    for first in range(0, groups, at_once):
+        last = min(first + at_once, groups)
+        inside = slice(*np.searchsorted(group, (first, last)))
+        share = np.zeros((last - first, size))
+        share[group[inside] - first, value[inside]] = holders[inside]
+        difference = share / total[first:last, None] - overall
+        if promise.order == "none":
+            distance[first:last] = np.abs(difference).sum(axis=1) / 2
+        else:
+            moved = np.abs(np.cumsum(difference, axis=1)).sum(axis=1)
+            distance[first:last] = moved / max(size - 1, 1)
+    return distance > promise.distance + _ROUNDING

@@ -1,0 +1,102 @@
+"""Which values count as one, what is refused, and what a promise says."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import timeveil as tv
+
+ROLES = tv.Roles(respondent="who", time="when", sensitive=["value"])
+
+
+def published(values, promise, **options):
+    table = pa.table(
+        {"who": [f"p{n}" for n in range(len(values))], "when": ["2024-01-01"] * len(values), "value": values}
+    )
+    return tv.generalize_time(table, ROLES, k=2, protect={"value": promise}, **options)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["7", "7.0"], ["7", "7.00", "x"], [1.0, float("nan"), None], pa.array([0.0, -0.0])],
+    ids=["text", "mixed", "missing", "signed"],
+)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_one_value_in_two_spellings_is_one(values, engine) -> None:
+    number = len(values)
+    with pytest.raises(tv.ParameterError, match=f"{number - 1} different value"):
+        published(values, tv.Distinct(number), engine=engine)
+    if number > 2:
+        assert tv.verify(*published(values, tv.Distinct(number - 1), engine=engine))
+
+
+@pytest.mark.parametrize(
+    ("values", "promise"),
+    [
+        (["1", "10", "9", "2"], tv.Closeness(0.1)),
+        (["a", "b"], tv.Closeness(0.1, order=["b", "a"])),
+        (["a", None, "b"], tv.Closeness(0.1, order=["b", "a"])),
+        (["a", "b"], tv.Closeness(0.1, order="none")),
+        ([3, 1, 2], tv.Closeness(0.1)),
+        ([True, False], tv.Closeness(0.1)),
+        ([1, 2, None], tv.AtMost(1 / 3)),
+        (pa.array(["a", "b"]).dictionary_encode(), tv.Distinct(2)),
+    ],
+)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_columns_of_every_kind(values, promise, engine) -> None:
+    verdict = tv.verify(*published(values, promise, engine=engine))
+    assert verdict, verdict.violations
+
+
+@pytest.mark.parametrize(
+    ("values", "promise", "message"),
+    [
+        (["a", "b"], tv.Closeness(0.1), "is text, which has no order"),
+        (["a", "b"], tv.Closeness(0.1, order=["a", "c"]), "1 value of `value` not in the order"),
+        (["a", "b"], tv.Distinct(3), "has 2 different values, and the promise distinct needs 3"),
+        (["a", "b"], tv.AtMost(1 / 3), "has 2 different values, and the promise at-most needs 3"),
+        (["a", "b"], tv.Entropy(2.1), "has 2 different values, and the promise entropy needs 3"),
+        (["a", "b"], "at-most:3", "must be a number above 0"),
+        (["a", "b"], "at-most", "cannot be read"),
+        (["a", "b"], "most:1/3", "cannot be read"),
+        (["a", "b"], "distinct:3:none", "cannot be read"),
+        (["a", "b"], "closeness:0.1:a<a", "not a list of different values"),
+    ],
+)
+def test_what_is_refused(values, promise, message) -> None:
+    with pytest.raises(tv.ParameterError, match=message) as caught:
+        published(values, promise)
+    assert caught.value.hint
+
+
+def test_a_promise_needs_a_sensitive_column() -> None:
+    for column in ("who", "other"):
+        with pytest.raises(tv.ParameterError, match="which is not a sensitive column"):
+            tv.generalize_time(pa.table({}), ROLES, k=2, protect={column: tv.Distinct(2)})
+
+
+def test_an_infeasible_promise_says_what_would_help() -> None:
+    with pytest.raises(tv.InfeasibleError) as caught:
+        published(["a", "a", "a", "b"], tv.AtMost(1 / 2))
+    assert "keeps what else is promised" in caught.value.message
+    assert "all people of the table together do not keep it either" in str(caught.value.hint)
+
+
+def test_no_rows_keep_any_promise() -> None:
+    table = pa.table({"who": pa.array([], pa.string()), "when": pa.array([], pa.date32()), "value": []})
+    release, ledger = tv.generalize_time(
+        table, ROLES, k=2, protect={"value": tv.Distinct(2)}, dominance=0.5, granularities=["day"]
+    )
+    verdict = tv.verify(release, ledger)
+    assert verdict, verdict.violations
+
+
+def test_the_promise_in_words() -> None:
+    release, _ = published(["a", "b", "c"], tv.AtMost(0.5), dominance=0.4)
+    assert release.guarantee.sentence.split("; ")[1:] == [
+        "in every group, no value of `value` is held by more than 1/2 of the people",
+        "in every group, nobody has more than 0.4 of the rows",
+    ]
+    assert release.manifest["guarantee"]["protect"] == {"value": "at-most:1/2"}
