@@ -14,6 +14,9 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable '.$(if $(filter-out plain,$*),[$*])'
 	@touch $@
 
+# Without this line make would remove the interpreter at its end, as a file that only rules of patterns name.
+.PRECIOUS: %/bin/python
+
 %/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timeveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $*
