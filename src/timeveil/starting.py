@@ -1,9 +1,10 @@
-"""What a command settles before anything else is loaded: interrupts, and pages of memory.
+"""What a command settles before anything else is loaded: interrupts, pages of memory, and threads.
 
 Imported first of all by `timeveil`. As a library it changes nothing. As a command, an interrupt is left to
 the system until `timeveil.cli.main` takes over: it ends the process at once, without a traceback. NumPy and
 Arrow use ordinary pages: large arrays come and go, and a virtual machine may take longer to provide huge
-pages for them than the work in them takes.
+pages for them than the work in them takes. Matrices are multiplied in one thread: they are small, and threads
+that wait for each other take many times as long as the product.
 """
 
 from __future__ import annotations
@@ -24,5 +25,9 @@ def is_command() -> bool:
 if is_command():
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    for setting in ("NUMPY_MADVISE_HUGEPAGE", "MIMALLOC_ALLOW_THP"):
-        os.environ.setdefault(setting, "0")
+    for setting, number in (
+        ("NUMPY_MADVISE_HUGEPAGE", "0"),
+        ("MIMALLOC_ALLOW_THP", "0"),
+        ("OPENBLAS_NUM_THREADS", "1"),
+    ):
+        os.environ.setdefault(setting, number)
