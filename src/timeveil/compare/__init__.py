@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
-import numpy as np
-
 from timeveil.domain.guarantee import KPAnonymity, LDiversity
 from timeveil.domain.judgement import Verdict
+from timeveil.domain.loss import UNITS
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, ParameterError
-from timeveil.evidence.codes import align, column_of, encode_values, plain_type
+from timeveil.evidence.codes import column_of, plain_type, same_values
 from timeveil.evidence.published import Evidence, require
 from timeveil.explore.sweep import judge
 from timeveil.judging import attack, gather, verify
@@ -29,10 +28,11 @@ from timeveil.models import part
 from timeveil.page.charts import Bar, BarGroup, grouped_bars
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
-from timeveil.page.wording import WIDTH, aligned, counted, numbered, percent, share, shortened
+from timeveil.page.wording import WIDTH, aligned, amount, cell, counted, numbered, percent, shortened
 
 Part = Literal["promise", "parameter", "size", "loss", "risk"]
 _NAMES = {
+    "bits": "bits per row",
     "both": "values and pattern",
     "promised": "chance promised",
     "promised_true_slot": "chance promised (true slot)",
@@ -180,6 +180,10 @@ def compare(
     models = tuple(summary.model for summary in summaries)
     comparable = len({(summary.model, summary.basis) for summary in summaries}) == 1
     lines = tuple(_lines(summaries, ranked=comparable and all(verdicts)))
+    candidates = [release.manifest.get("candidates", {}).items() for release in opened]
+    if len({frozenset(name for name, each in named if each["allowed"]) for named in candidates}) > 1:
+        # Bits are counted from the finest granularity that was allowed.
+        lines = tuple(line for line in lines if line.name != "bits")
     slot_promises = {"promised_true_slot" in summary.numbers["risk"] for summary in summaries}
     context = {"same_model": len(set(models)) == 1, "comparable": comparable, "ledgers": ledgers}
     context |= {"holds": all(verdicts), "same_slot_promise": len(slot_promises) == 1}
@@ -294,8 +298,8 @@ def _lines(summaries: Sequence[_Summary], *, ranked: bool) -> Iterable[Line]:
         numbers = [summary.numbers[kind] for summary in summaries]
         for name in numbers[0]:
             if all(name in named for named in numbers):
-                cells = tuple(named[name] for named in numbers)
-                yield Line(kind, name, cells, share=kind != "size", ranked=ranked and kind != "size")
+                cells, judged = tuple(named[name] for named in numbers), kind != "size"
+                yield Line(kind, name, cells, judged and name not in UNITS, judged and ranked)
 
 
 def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> bool:
@@ -304,7 +308,8 @@ def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> 
     types, other_types = ({field.name: plain_type(field.type) for field in schema} for schema in schemas)
     columns = [name for name, kind in types.items() if other_types.get(name) == kind]
     same_rows = first.original.rows == second.original.rows
-    different = sum(not _same_values(first, second, name) for name in columns) if same_rows else len(columns)
+    pairs = ((column_of(each.original.data, name) for each in (first, second)) for name in columns)
+    different = sum(not same_values(*pair) for pair in pairs) if same_rows else len(columns)
     # Patterns made from a series release have an original that was published itself.
     kinds = {(ledger.model, ledger.facts.get("origin") == "release") for ledger in (first, second)}
     if not columns or len(kinds) > 1 or not different:
@@ -315,13 +320,6 @@ def _agree(first_name: str, first: Ledger, second_name: str, second: Ledger) -> 
         fault = f"the original of `{first_name}` has {rows}, that of `{second_name}` {second.original.rows:,}"
     hint = "compare releases that were made from one table"
     raise InputError(f"{fault}: these are not releases of the same data", hint=hint, code="other-data")
-
-
-def _same_values(first: Ledger, second: Ledger, name: str) -> bool:
-    """Whether both have every value of a column equally often."""
-    left, right = align(*(encode_values(column_of(each.original.data, name)) for each in (first, second)))
-    counts = [np.bincount(side.codes, minlength=left.size) for side in (left, right)]
-    return np.array_equal(counts[0], counts[1])
 
 
 def comparison_lines(comparison: Comparison, width: int = WIDTH) -> list[str]:
@@ -372,17 +370,17 @@ def _tables(comparison: Comparison, width: int) -> Iterator[list[str]]:
 
 
 def _cells(line: Line, other: str) -> Iterator[str]:
-    for column, cell in enumerate(line.cells):
-        if isinstance(cell, str):
-            text = shortened(cell, _LONGEST_CELL)
+    for column, number in enumerate(line.cells):
+        if isinstance(number, str):
+            text = shortened(number, _LONGEST_CELL)
         else:
-            text = share(cell) if line.share else f"{cell:,}"
+            text = cell(line.name, number) if line.part in _COLOURS else f"{number:,}"
         yield text + (" *" if column in line.best else other)
 
 
 def comparison_picture(comparison: Comparison) -> Picture:
-    """A group of bars for every share that is known of all releases, a bar per release, the best starred."""
-    lines = [line for line in comparison.lines if line.share]
+    """A group of bars for every loss and risk known of all releases, a bar per release, the best starred."""
+    lines = [line for line in comparison.lines if line.part in _COLOURS]
     ranked = any(line.best for line in lines)
     title = f"{counted(len(comparison.names), 'release')} side by side"
     order = "Less is better; ★ is the best" if ranked else "Shown, not ranked"
@@ -393,8 +391,8 @@ def comparison_picture(comparison: Comparison) -> Picture:
 
 
 def _bars(comparison: Comparison, line: Line) -> Iterator[Bar]:
-    for index, (name, cell) in enumerate(zip(comparison.names, line.cells, strict=True)):
-        part = cell if isinstance(cell, int | float) else 0.0
+    for index, (name, number) in enumerate(zip(comparison.names, line.cells, strict=True)):
+        part = number if isinstance(number, int | float) else 0.0
         star = " ★" if index in line.best else ""
-        label, colours = f"{percent(part)}{star}", (_COLOURS[line.part],)
+        label, colours = f"{amount(line.name, part, percent)}{star}", (_COLOURS[line.part],)
         yield Bar(shortened(name, _LONGEST_NAME), (part,), (label,), bool(star), colours)

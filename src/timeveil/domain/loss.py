@@ -1,12 +1,16 @@
-"""How much a method may withhold before a release is refused: a table with little left in it helps nobody."""
+"""How much a method may withhold before a release is refused, and what losses are counted in."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from timeveil.domain.parameter import Parameters
 from timeveil.errors import InfeasibleError
 
 LARGEST_LOSS = 0.25
 """Above this share, withholding is refused unless it is allowed, and not offered as a way out."""
+UNITS: Mapping[str, str] = {"bits": "bits"}
+"""The losses that are no shares, and what they are counted in."""
 
 
 def refuse_loss(parameters: Parameters, withheld: int, of: int, noun: str, hint: str) -> None:

@@ -175,6 +175,17 @@ def align(original: Coded, released: Coded) -> tuple[Coded, Coded]:
     )
 
 
+def same_values(first: pa.ChunkedArray, second: pa.ChunkedArray) -> bool:
+    """Whether two columns have every value equally often.
+
+    >>> same_values(pa.chunked_array([["b", "a"]]), pa.chunked_array([["a", "b"]]))
+    True
+    """
+    left, right = align(encode_values(first), encode_values(second))
+    counts = [np.bincount(side.codes, minlength=left.size) for side in (left, right)]
+    return np.array_equal(counts[0], counts[1])
+
+
 def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, int]:
     """One code per combination of codes, from 0 without holes, and the number of combinations.
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
+from timeveil.domain.loss import UNITS
 from timeveil.models import part
 from timeveil.page.charts import Bar, BarGroup, grouped_bars
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
-from timeveil.page.wording import WIDTH, aligned, counted, numbered, share, wrapped
+from timeveil.page.wording import WIDTH, aligned, amount, cell, counted, numbered, wrapped
 
 SAME_RISK = 0.01  # risks that differ by no more than this count as the same
 SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it
@@ -22,7 +23,7 @@ FEWEST = 3  # a curve through fewer points has no knee
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its loss and risk as shares, or why it was `refused`.
+    """One setting: its loss, a share or in bits, and its risk as a share, or why it was `refused`.
 
     `loss` and `risk` are those that settings are compared by; `losses` and `risks` hold all by name, `facts`
     other results, such as the granularity chosen.
@@ -131,6 +132,7 @@ class Exploration:
             "model": self.model,
             "parameter": self.parameter,
             "loss": self.loss,
+            "unit": UNITS.get(self.loss, "share"),
             "risk": self.risk,
             "adversary": dict(self.adversary),
             "settings": [setting.as_dict() for setting in self.settings],
@@ -181,17 +183,17 @@ def exploration_picture(exploration: Exploration) -> Picture:
 
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
-    colours = (LOSS if measure == "loss" else RISK,)
+    colours, compared_by = (LOSS if measure == "loss" else RISK,), getattr(exploration, measure)
     for setting in exploration.settings:
         possible = setting.refused is None
         part = getattr(setting, measure) if possible else 0.0
-        label = share(part) if possible else "not possible"
+        label = amount(compared_by, part) if possible else "not possible"
         marks = ", ".join(_marks(exploration, setting))
         strong = setting is exploration.knee or setting is exploration.best
         name, text = f"{_option(exploration)} {_value(setting)}", f"{label} {marks}".strip()
         yield Bar(name, (part,), (text,), strong, colours)
     if (limit := getattr(exploration, f"max_{measure}")) is not None:
-        yield Bar("limit", (limit,), (share(limit),), colours=colours)
+        yield Bar("limit", (limit,), (amount(compared_by, limit),), colours=colours)
 
 
 def _option(exploration: Exploration) -> str:
@@ -208,6 +210,10 @@ def _sentences(exploration: Exploration) -> list[str]:
     stated = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
     limits = [(measure, limit) for measure, limit in stated if limit is not None]
     tradeoff = part(exploration.model, "judges.tradeoff")
+
+    def words(measure: str, number: float) -> str:
+        return amount(getattr(exploration, measure), number)
+
     return sentences(
         "explore/sentences.j2",
         e=exploration,
@@ -215,7 +221,8 @@ def _sentences(exploration: Exploration) -> list[str]:
         value=_value,
         within=[_value(setting) for setting in exploration.within],
         limits=limits,
-        bounds=" and ".join(f"a {measure} of at most {share(limit)}" for measure, limit in limits),
+        bounds=" and ".join(f"a {measure} of at most {words(measure, limit)}" for measure, limit in limits),
+        amount=words,
         tradeoff=tradeoff,
         known=tradeoff.known(exploration.adversary),
     )
@@ -238,9 +245,9 @@ def _setting_lines(exploration: Exploration, width: int) -> list[str]:
     rows = [[_option(exploration), *first.facts, *losses, *first.risks, ""]]
     for setting in exploration.feasible:
         facts = [f"{fact:,}" if isinstance(fact, int) else str(fact) for fact in setting.facts.values()]
-        shares = [share(part) for part in (*setting.losses.values(), *setting.risks.values())]
+        amounts = [cell(*named) for named in (*setting.losses.items(), *setting.risks.items())]
         marks = ", ".join(_marks(exploration, setting))
-        rows.append([_value(setting), *facts, *shares, f"<- {marks}" if marks else ""])
+        rows.append([_value(setting), *facts, *amounts, f"<- {marks}" if marks else ""])
     longest = max(len(row[-1]) for row in rows)
     lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
     return [*lines, *(["", *refusals] if refusals else [])]

@@ -7,8 +7,9 @@ not show, or that turn the direction of writing, are written out, so that no nam
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from timeveil.domain.loss import UNITS
 from timeveil.domain.wording import counted as counted  # noqa: PLC0414 (one door for words)
 
 WIDTH = 100  # columns of text where the width of the screen is unknown
@@ -109,6 +110,27 @@ def percent(part: float) -> str:
     if 0.999 < part < 1:
         return "≈100 %"
     return f"{100 * part:.1f}".removesuffix(".0") + " %"
+
+
+def amount(measure: str, number: float, as_share: Callable[[float], str] = share) -> str:
+    """A loss or a risk by its name: a share, or a number with the unit that it is counted in.
+
+    >>> amount("withheld", 0.05), amount("bits", 5.478), amount("bits", 0.04), amount("bits", 0.0)
+    ('5 %', '5.5 bits', 'under 0.1 bits', '0 bits')
+    """
+    if measure not in UNITS:
+        return as_share(number)
+    text = "under 0.1" if 0 < number < 0.1 else f"{number:,.1f}" if number else "0"
+    return f"{text} {UNITS[measure]}"
+
+
+def cell(measure: str, number: float) -> str:
+    """The same in a table, whose header names the unit.
+
+    >>> cell("withheld", 0.05), cell("bits", 5.478)
+    ('5 %', '5.5')
+    """
+    return amount(measure, number).removesuffix(f" {UNITS.get(measure, '')}")
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

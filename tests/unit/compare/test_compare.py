@@ -20,7 +20,7 @@ from timeveil.datasets import clinic_visits, daily_cases
 from timeveil.page.svg import LOSS, RISK
 
 LOSSES = {
-    "time": ["withheld", "window_error"],
+    "time": ["withheld", "bits", "window_error"],
     "stream": ["window_error", "withheld", "moved"],
     "series": ["withheld", "both", "values", "pattern"],
     "patterns": ["count_error", "changed", "lost"],
@@ -66,6 +66,24 @@ def test_numbers_are_those_of_the_judges(kind: str) -> None:
         assert found.line("count_error").cells[1] == loss.mean_error
     else:
         assert found.line("withheld").cells[1] == loss.suppressed_share
+
+
+def test_bits_are_no_share_and_need_one_scale() -> None:
+    roles = tv.Roles(respondent="patient", time="taken_at", quasi=["zip"], drop="rest")
+    visits = clinic_visits(rows=1_000, people=200)
+    settings: list[dict[str, Any]] = [{}, {"recode": "local"}, {"granularities": ["month", "year"]}]
+    pairs = [tv.generalize_time(visits, roles, k=3, suppress=0.05, **options) for options in settings]
+    releases, ledgers = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    found = tv.compare(releases[:2], ledgers[:2])
+    bits = found.line("bits")
+    losses = [tv.measure(*pair, windows=0) for pair in pairs[:2]]
+    assert bits.cells == tuple(loss.bits_per_row for loss in losses if isinstance(loss, tv.Loss))
+    assert (bits.share, bits.best) == (False, (1,))
+    row = next(line.split() for line in comparison_lines(found) if line.startswith("bits per row"))
+    assert row == ["bits", "per", "row", f"{bits.cells[0]:.1f}", f"{bits.cells[1]:.1f}", "*"]
+    assert f">{bits.cells[1]:.1f} bits ★<" in comparison_picture(found).svg()
+    # Months lose nothing where nothing finer than months was allowed.
+    assert "bits" not in names(tv.compare(releases, ledgers), "loss")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -146,3 +146,23 @@ def test_the_words_say_the_rule_and_the_limits() -> None:
     assert "k 2 and 3 stay within a risk of at most 30 %; of these, k 2 has the least loss" in text
     text = " ".join(exploration_lines(sweep([(0.2, 1.0)], max_loss=0.1), "visits.csv"))
     assert "No setting stays within a loss of at most 10 %. The least loss is 20 %." in text
+
+
+def test_bits_are_a_number_and_not_a_share() -> None:
+    points = ((2, 0.04, 0.5), (3, 2.25, 0.3), (4, 13.0, 0.2))
+    settings = tuple(Setting(k, loss, risk, {"bits": loss}, {"worst": risk}) for k, loss, risk in points)
+    found = Exploration("time", "k", settings, "bits", adversary={"visits": 1}, max_loss=2.5, max_risk=0.4)
+    lines = exploration_lines(found, "visits.csv")
+    assert [line.split()[:3] for line in lines[2:6]] == [
+        ["k", "bits", "worst"],
+        ["2", "under", "0.1"],
+        ["3", "2.2", "30"],
+        ["4", "13.0", "20"],
+    ]
+    words = " ".join(" ".join(lines).split())
+    assert "Only k 3 stays within a loss of at most 2.5 bits and a risk of at most 40 %" in words
+    assert "loss 2.2 bits, risk 30 %." in words
+    tree = ET.fromstring(exploration_picture(found).svg())  # noqa: S314
+    labels = [one.text for one in tree.iter() if one.tag.endswith("text")]
+    assert {"under 0.1 bits", "13.0 bits", "2.5 bits", "20 %", "40 %"} <= set(labels)
+    assert found.as_dict()["unit"] == "bits"

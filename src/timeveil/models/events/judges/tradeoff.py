@@ -14,6 +14,7 @@ from timeveil.models.events.parameters import Adversary
 
 ASKED: Mapping[str, int] = {}
 LOSSES = {
+    "bits": "the information that a published row loses on average",
     "window_error": "the mean error of random counts over windows of time",
     "withheld": "the share of rows that were withheld",
 }
@@ -55,4 +56,5 @@ def stated(counts: Mapping[str, Any]) -> dict[str, float]:
 def measured(release: Release, loss: Loss) -> tuple[dict[str, float], dict[str, Any]]:
     """The losses by name, and other results that tell settings apart."""
     facts = {"granularity": release.manifest["granularity"], "groups": loss.groups}
-    return {"window_error": loss.window_error_mean, "withheld": loss.suppressed_share}, facts
+    losses = {"bits": loss.bits_per_row, "window_error": loss.window_error_mean}
+    return losses | {"withheld": loss.suppressed_share}, facts
