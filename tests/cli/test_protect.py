@@ -38,7 +38,12 @@ def test_a_run_is_explained_verified_and_read_back(cli: Cli, visits: None, way: 
     assert cli("report out --ledger ledger --out private.html").code == 0
     assert cli("report out --out public.html").code == 0
     assert "rows short" in Path("public.html").read_text()
-    assert cli("measure out --ledger ledger").code == cli("attack out --ledger ledger").code == 0
+    assert cli("measure out --ledger ledger").code == 0
+    attacked = " ".join(cli("attack out --ledger ledger").out.split())
+    assert "The promise is at most 60 %" in attacked
+    found = json.loads(cli("attack out --ledger ledger --visits 2 --json").out)["learned"]
+    assert set(found) == {"exam", "age"}
+    assert 0 < found["exam"]["mean"] <= found["exam"]["worst"] <= 1
 
 
 def test_rows_that_were_withheld_for_a_promise_are_named(cli: Cli, visits: None) -> None:

@@ -18,6 +18,8 @@ from tests.oracles import local, protection
 import timeveil as tv
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.engines import Cells, Held
+from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges.learned import learned
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.sweep import sweep
 
@@ -255,3 +257,33 @@ def test_engines_agree(way, promise):
     assert memory[0].table.equals(duckdb[0].table)
     assert memory[0].manifest == duckdb[0].manifest
     assert tv.verify(*duckdb)
+
+
+@settings(max_examples=some(60))
+@given(rows_of, st.integers(2, 3), ways, st.integers(1, 3), st.randoms(use_true_random=False))
+def test_what_is_learned_from_visits_is_counted_by_brute_force(rows, k, way, visits, chance):
+    pair = published(rows, k, way, {"number": tv.Distinct(2), "word": tv.AtMost(3 / 4)})
+    if pair is None:
+        return
+    breach = tv.attack(*pair)
+    assert breach.learned["word"]["worst"] <= 3 / 4 + 1e-9
+    evidence = Evidence(*pair)
+    placed = list(zip(np.flatnonzero(evidence.published), evidence.group[0].tolist(), strict=True))
+    members = defaultdict(list)
+    for row, group in placed:
+        members[group].append(rows[row])
+    # Groups that one person was in together.
+    cases = []
+    for who in sorted({row[0] for row in rows}):
+        known = sorted({group for group, inside in members.items() if who in {row[0] for row in inside}})
+        if known:
+            cases.append([chance.choice(known) for _ in range(visits)])
+    expected = []
+    for case in cases:
+        people = set.intersection(*({row[0] for row in members[group]} for group in case))
+        held = {(row[0], row[5]) for group in case for row in members[group] if row[0] in people}
+        most = max(sum(value == word for _, value in held) for word in WORDS)
+        expected.append(most / len(people))
+    found = learned(evidence, np.array(cases), np.ones(len(cases)))["word"]
+    assert found["worst"] == pytest.approx(max(expected))
+    assert found["mean"] == pytest.approx(sum(expected) / len(expected))

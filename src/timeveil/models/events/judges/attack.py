@@ -32,7 +32,9 @@ from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers, distinct, fold, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
 from timeveil.models.events.evidence import Evidence, Mask
+from timeveil.models.events.judges.learned import learned
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
+from timeveil.models.events.judges.protected import promise_of
 from timeveil.models.events.parameters import Adversary
 
 # Rows to go through when several visits are known: a few seconds' work.
@@ -47,12 +49,14 @@ class Breach(Exposure):
     `people` were attacked out of `everyone`. `largest_share` is the largest share of a group's rows that
     belongs to one person. `commonest_sensitive` has per sensitive column the share of the most common value
     within a group, `worst` and `mean` over groups: where it is 1, being one of k does not hide the value.
-    `columns` has what each kept or sensitive column reveals by itself.
+    `columns` has what each kept or sensitive column reveals by itself. `learned` has, per column with a
+    promise, the chance to be right about a value that a person holds, by naming the one that most candidates
+    hold; it is empty where times are known within a tolerance.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "people", "everyone", "before", "after"),
-        *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns"),
+        *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns", "learned"),
     )
 
     adversary: Adversary
@@ -64,6 +68,7 @@ class Breach(Exposure):
     largest_share: float
     commonest_sensitive: Mapping[str, Mapping[str, float]]
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
+    learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def pinned_before(self) -> float:
@@ -98,9 +103,13 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     if adversary.sample is not None and adversary.sample < len(everyone):
         targets = np.sort(rng.choice(everyone, adversary.sample, replace=False))
     if adversary.visits == 1:
-        before, after = _one_visit(scene, targets)
+        before, after, visits = _one_visit(scene, targets)
     else:
-        before, after = _several_visits(scene, targets, adversary, rng)
+        before, after, visits = _several_visits(scene, targets, adversary, rng)
+    evidence.progress("looking at values", 0.6)
+    reached, values = after.candidates > 0, {}
+    if not adversary.tolerance and promise_of(evidence).protect:
+        values = learned(evidence, scene.groups(visits[reached]), after.weight[reached])
     evidence.progress("looking at columns", 0.8)
     return Breach(
         adversary,
@@ -112,6 +121,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         largest_share=evidence.once(largest_share),
         commonest_sensitive=evidence.once(commonest_sensitive),
         columns=evidence.once(column_risks),
+        learned=values,
     )
 
 
@@ -139,7 +149,7 @@ class _Visits:
             code = np.full(len(published), -1)
             code[published] = evidence.group[0]
             label, granule = code[complete[example]], np.zeros(visits, np.int64)
-        self.moments, self.label, shown = moments, label, self.published
+        self.moments, self.label, shown, self.example = moments, label, self.published, complete[example]
         self.original = Crowd(self.quasi, self.when, self.person, len(moments))
         self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
 
@@ -148,7 +158,7 @@ class _Scene:
     """The visits, and what fits each of them as precisely as the adversary knows its time."""
 
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
-        self._visits = visits = evidence.once(_Visits)
+        self._evidence, self._visits = evidence, (visits := evidence.once(_Visits))
         self.person, self.published = visits.person, visits.published
         self.original, self.released = visits.original, visits.released
         people, granules, moments = evidence.people, evidence.granules, visits.moments
@@ -168,24 +178,31 @@ class _Scene:
         when = self._visits.when[visits]
         return self.original.ranges(self._visits.quasi[visits], *(edge[when] for edge in self._moments))
 
+    def groups(self, visits: Integers) -> Integers:
+        """The group that each of these visits was published in."""
+        group = np.full(len(self._evidence.published), -1)
+        group[self._evidence.published] = self._evidence.group[0]
+        return group[self._visits.example[visits]]
+
     def in_release(self, visits: Integers) -> Integers:
         """The ranges of the crowd `released` whose people fit each of these visits."""
         when = self._visits.when[visits]
         return self.released.ranges(self._visits.label[visits], *(edge[when] for edge in self._granules))
 
 
-def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk]:
+def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk, Integers]:
+    """The risk before and after, and a line with its known visits for each case."""
     case = np.flatnonzero(np.isin(scene.person, targets))
     # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
     weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)
     before = scene.original.in_each(*scene.in_original(case))
     after = np.where(scene.published[case], scene.released.in_each(*scene.in_release(case)), 0)
-    return Risk(before, weight), Risk(after, weight)
+    return Risk(before, weight), Risk(after, weight), case[:, None]
 
 
 def _several_visits(
     scene: _Scene, targets: Integers, adversary: Adversary, rng: np.random.Generator
-) -> tuple[Risk, Risk]:
+) -> tuple[Risk, Risk, Integers]:
     visits = _draw(scene, targets, adversary.visits, rng)
     published = scene.published[visits]
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
@@ -198,9 +215,10 @@ def _several_visits(
             order = rng.permutation(len(cost))
             chosen = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
             before, after, reached = before[:, chosen], after[:, chosen], reached[chosen]
+            usable = usable[chosen]
     weight = np.ones(len(reached))
     fits = np.where(reached, scene.released.in_all(*after), 0)
-    return Risk(scene.original.in_all(*before), weight), Risk(fits, weight)
+    return Risk(scene.original.in_all(*before), weight), Risk(fits, weight), usable
 
 
 def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generator) -> Integers:

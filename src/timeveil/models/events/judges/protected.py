@@ -46,7 +46,7 @@ def promise_of(evidence: Evidence) -> KAnonymity:
     return promise if isinstance(promise, KAnonymity) else KAnonymity(evidence.k)
 
 
-def _protections(evidence: Evidence) -> dict[str, AnyProtection]:
+def protections_of(evidence: Evidence) -> dict[str, AnyProtection]:
     """What is promised about each sensitive column; there is nothing to check in any other."""
     sensitive = evidence.columns("sensitive")
     return {name: p for name, p in promise_of(evidence).protections.items() if name in sensitive}
@@ -63,7 +63,7 @@ def check_stated(evidence: Evidence, findings: Findings) -> None:
 
 def check_rows(evidence: Evidence, findings: Findings) -> None:
     """What a recipient can check of the promises: values and rows of every group."""
-    for name, promise in _protections(evidence).items():
+    for name, promise in protections_of(evidence).items():
         if promise.least_values == 1:
             continue  # rows alone show nothing of a distance
         findings.check(f"every group has at least {promise.least_values} different values of `{name}`")
@@ -87,8 +87,8 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
 def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: Findings) -> None:
     """The promises themselves: some original rows and the group of each, counted in people."""
     promise = promise_of(evidence)
-    for column, stated in _protections(evidence).items():
-        findings.expect("protect:order", _ranks(evidence, column, stated) is not None, name=column)
+    for column, stated in protections_of(evidence).items():
+        findings.expect("protect:order", ranks_of(evidence, column, stated) is not None, name=column)
     for name, breaks in breaking(evidence, rows, group):
         below = int(breaks.sum())
         if name is None:
@@ -110,8 +110,8 @@ def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tu
         breaks = np.zeros(groups, bool)
         breaks[member[often / total[member] > promise.dominance + _ROUNDING]] = True
         yield None, breaks
-    for name, protection in _protections(evidence).items():
-        numbered = _ranks(evidence, name, protection)
+    for name, protection in protections_of(evidence).items():
+        numbered = ranks_of(evidence, name, protection)
         if numbered is None:
             continue
         (rank, size), values = numbered, evidence.original_column(name)
@@ -126,7 +126,7 @@ def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tu
         yield name, _breaks(protection, holds, crowd, overall) & (crowd > 0)
 
 
-def _ranks(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Integers, int] | None:
+def ranks_of(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Integers, int] | None:
     """The rank of each value that a person holds, and how many there are; None where an order is missing.
 
     Numbers that are spelt in two ways are one value, and so are null and NaN.

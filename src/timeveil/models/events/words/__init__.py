@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from timeveil.calendar.catalogue import resolve
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.protection import AtMost
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.published import columns_of
@@ -239,7 +241,12 @@ def _groups(counts: Mapping[str, Any]) -> int:
 
 def attack_summary(breach: Breach, release: Release) -> Summary:
     """An attack as a page."""
-    sentences, limits = templates.marked("models/events/words/attack.j2", breach=breach)
+    protections = release.guarantee.protections if isinstance(release.guarantee, KAnonymity) else {}
+    promised = {
+        column: promise.share for column, promise in protections.items() if isinstance(promise, AtMost)
+    }
+    template = "models/events/words/attack.j2"
+    sentences, limits = templates.marked(template, breach=breach, shares_promised=promised)
     title = f"An outsider knows {knowledge(breach, release)} -> what they find"
     return Summary(sentences, risk_table(breach, "a person", release), title, limits)
 
