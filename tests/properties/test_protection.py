@@ -126,6 +126,21 @@ def test_a_feasible_granularity_is_chosen_wherever_there_is_one(rows, k, number)
         assert -min(working)[0] == pair[0].manifest["counts"]["groups"]
 
 
+def test_tiles_withhold_other_rows_than_the_granularity_they_are_in():
+    """Whether a candidate works is judged by the rows that were read, not by those that are left."""
+    visits = (
+        "f 2005-12-23 2, e 2006-01-25 1, h 2006-01-25 1, c 2006-01-29 2, a 2006-01-05 2, h 2006-02-15 1, "
+        "a 2006-02-17 2, c 2006-01-10 2, b 2006-01-24 3"
+    )
+    cells = [visit.split() for visit in visits.split(", ")]
+    rows = [(who, "f", "x", dt.date.fromisoformat(day), int(number), "low") for who, day, number in cells]
+    pair = published(rows, 2, "tiling", {"number": tv.AtMost(1 / 2)}, hierarchies=None)
+    assert pair
+    chosen = pair[0].manifest["candidates"][pair[0].manifest["granularity"]]
+    assert chosen["rows_below_k"] + chosen["rows_short"] > pair[0].manifest["counts"]["withheld"]
+    assert tv.verify(*pair)
+
+
 def guard_and_cells(visits, promise, k, dominance=None):
     """Cells of (place, position), from (place, position, who, value)."""
     listed = sorted({visit[:2] for visit in visits})

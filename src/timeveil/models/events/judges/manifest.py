@@ -227,17 +227,23 @@ def _check_candidates(
     groups = chosen["groups"] - dropped
     # Rows that the chosen granularity omits, apart from rows without a person or a time.
     omitted = _rows_below(chosen) + (chosen["rows_in_gaps"] if parameters["gaps"] == "suppress" else 0)
-    most = parameters["suppress"] * (counts["rows"] + omitted) + _ROUNDING
+    exact, withheld, recode = parameters["nulls"] == "error", counts["withheld"], parameters.get("recode")
+    # Rows with a person and a time; tiles withhold others than the chosen granularity does.
+    least = most = counts["rows"] + omitted
+    if recode == "tiling":
+        least, most = counts["rows_read"] if exact else counts["rows"], counts["rows_read"]
     wrong = 0
     for candidate in manifest["candidates"].values():
         short = candidate.get("groups_short", 0)
-        feasible = candidate["groups"] > candidate["groups_below_k"] + short
-        feasible = feasible and _rows_below(candidate) <= most
+        feasible = {
+            candidate["groups"] > candidate["groups_below_k"] + short
+            and _rows_below(candidate) <= parameters["suppress"] * rows + _ROUNDING
+            for rows in (least, most)
+        }
         # Withholding serves only candidates that the user allowed; any other must fit as it is.
         if not candidate["allowed"]:
-            feasible = candidate["smallest_group"] >= parameters["k"] and not short
-        wrong += feasible != candidate["feasible"]
-    exact, withheld, recode = parameters["nulls"] == "error", counts["withheld"], parameters.get("recode")
+            feasible = {candidate["smallest_group"] >= parameters["k"] and not short}
+        wrong += candidate["feasible"] not in feasible
     facts = {
         # At steps of their own, rows make other groups than the chosen granularity would.
         "candidates:groups": recode or groups == counts["groups"],
