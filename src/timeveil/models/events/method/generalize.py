@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -41,6 +42,7 @@ from timeveil.models.events.method.protect import refuse_roles
 from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading import read
+from timeveil.reading.encoding import with_dictionaries
 from timeveil.reading.risks import with_risks
 from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
@@ -112,6 +114,8 @@ def generalize_time(
     if not isinstance(table, Relation):
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
         relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
+        if engine == "memory":
+            relation = replace(relation, data=with_dictionaries(relation.table))
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
