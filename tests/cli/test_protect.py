@@ -56,6 +56,16 @@ def test_rows_that_were_withheld_for_a_promise_are_named(cli: Cli, visits: None)
     assert "without a person" not in rows.split("How to count")[0]
 
 
+def test_one_value_alone_may_be_protected(cli: Cli, visits: None) -> None:
+    run = RUN.replace("--sensitive exam", "--sensitive exam --sensitive result")
+    said = cli(f"{run} --protect result=at-most:1/2:abnormal --out out --ledger ledger")
+    assert said.code == 0, said.err
+    words = " ".join(said.out.split())
+    assert "1 named value of `result` is held by no more than 1/2 of the people" in words
+    assert "of those that the promise names" in " ".join(cli("attack out --ledger ledger").out.split())
+    assert cli("verify out").code == 0
+
+
 def test_a_job_file(cli: Cli, visits: None) -> None:
     Path("job.toml").write_text(
         'command = "generalize-time"\nin = "visits.csv"\nout = "out"\nrespondent = "patient"\n'

@@ -20,7 +20,8 @@ def keeps(promise: object, group: Iterable[Row], table: Iterable[Row], order: Se
     holders = Counter(value for _, value in holdings)
     if isinstance(promise, tv.AtMost):
         share = Fraction(promise.share).limit_denominator(1000)
-        return all(Fraction(count, len(people)) <= share for count in holders.values())
+        named = [v for v in holders if promise.of is None or str(v) in promise.of]
+        return all(Fraction(holders[value], len(people)) <= share for value in named)
     if isinstance(promise, tv.Distinct):
         return len(holders) >= promise.values
     if isinstance(promise, tv.Entropy):

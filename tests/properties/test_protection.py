@@ -33,7 +33,9 @@ numbers = st.sampled_from(
         *(tv.Closeness(0.2), tv.Closeness(0.3), tv.Closeness(0.2, order="none")),
     ]
 )
-words = st.sampled_from([tv.AtMost(3 / 4), tv.Distinct(2), tv.Closeness(0.3, order=WORDS)])
+words = st.sampled_from(
+    [tv.AtMost(3 / 4), tv.Distinct(2), tv.Closeness(0.3, order=WORDS), tv.AtMost(1 / 3, of=["high"])]
+)
 rows_of = st.lists(
     st.tuples(
         st.sampled_from("abcdefghij"),
@@ -177,10 +179,17 @@ visits_of = st.lists(
 
 
 @settings(max_examples=some(300))
-@given(visits_of, st.integers(2, 3), numbers, st.sampled_from([None, 0.5]))
+@given(
+    visits_of,
+    st.integers(2, 3),
+    numbers | st.just(tv.AtMost(1 / 3, of=["2", "3"])),
+    st.sampled_from([None, 0.5]),
+)
 def test_the_sweep_is_its_slow_twin(visits, k, promise, dominance):
     """Places of twelve positions; steps of one, two, four and all positions of a place, then of both."""
-    if len({visit[3] for visit in visits}) < promise.least_values:
+    values = {visit[3] for visit in visits}
+    named = set(getattr(promise, "of", None) or ())
+    if len(values) < promise.least_values or not named <= set(map(str, values)):
         return
     guard, cells, listed = guard_and_cells(visits, promise, k, dominance)
     people, rows = defaultdict(set), defaultdict(list)

@@ -114,7 +114,13 @@ def test_a_stronger_promise_than_was_kept(pair) -> None:
 
 @pytest.mark.parametrize(
     ("column", "promise"),
-    [("age", "closeness:0.001"), ("result", "entropy:2.9"), ("exam", "distinct:8"), ("exam", "entropy:7.9")],
+    [
+        ("result", "at-most:1/9:normal"),
+        ("age", "closeness:0.001"),
+        ("result", "entropy:2.9"),
+        ("exam", "distinct:8"),
+        ("exam", "entropy:7.9"),
+    ],
 )
 def test_other_promises_than_were_kept(pair, column: str, promise: str) -> None:
     stated = {**pair[0].manifest["guarantee"]["protect"], column: promise}

@@ -13,11 +13,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias, get_args
 
 from timeveil.domain.parameter import Checked, Problem, literal, parameter, rule
-from timeveil.domain.wording import listed
+from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, raising
 
 _SPELLINGS = "write at-most:1/3, distinct:3, entropy:3 or closeness:0.2"
 _LARGEST_DENOMINATOR = 20  # a share such as 1/3 is written as a fraction, if it is exactly that
+
+
+def _name(column: str) -> str:
+    return listed(["".join(mark if mark.isprintable() else "?" for mark in column)])
 
 
 class Protection(Checked):
@@ -37,8 +41,7 @@ class Protection(Checked):
 
     def sentence(self, column: str) -> str:
         """The promise about a column in words."""
-        visible = "".join(mark if mark.isprintable() else "?" for mark in column)
-        return self.words.format(self.amount, listed([visible]))
+        return self.words.format(self.amount, _name(column))
 
     @property
     def least_values(self) -> int:
@@ -48,17 +51,44 @@ class Protection(Checked):
 
 @dataclass(frozen=True, slots=True)
 class AtMost(Protection):
-    """No value is held by more than this share of a group's people.
+    """No value is held by more than this share of a group's people; with `of`, none of these values is.
 
     >>> str(AtMost(1 / 3)), AtMost(1 / 3).least_values
     ('at-most:1/3', 3)
     >>> AtMost(0.5).sentence("result")
     'in every group, no value of `result` is held by more than 1/2 of the people'
+    >>> str(AtMost(0.25, of=["positive", "unclear"]))
+    'at-most:1/4:positive|unclear'
+    >>> AtMost(0.25, of=["positive"]).sentence("result")
+    'in every group, 1 named value of `result` is held by no more than 1/4 of the people'
     """
 
     spelling, words = "at-most", "in every group, no value of {1} is held by more than {0} of the people"
 
     share: float = parameter("Largest share of people with one value.", above=0, below=1, example=0.5)
+    of: Any = parameter("The values that are meant, if not all are.", default=None)
+
+    @rule("of")
+    def _of_is_a_list_of_values(self) -> Problem:
+        if self.of is None:
+            return None
+        values = self.of if isinstance(self.of, list | tuple) else ()
+        texts = [value for value in values if isinstance(value, str) and value and "|" not in value]
+        if not texts or len(set(texts)) < len(values):
+            return "the values of an at-most are not a list of different values", "list values without `|`"
+        object.__setattr__(self, "of", tuple(texts))
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.spelling}:{self.amount}" + (f":{'|'.join(self.of)}" if self.of else "")
+
+    def sentence(self, column: str) -> str:
+        """The promise about a column in words; values are named nowhere."""
+        if not self.of:
+            return Protection.sentence(self, column)
+        named = f"{counted(len(self.of), 'named value')} of {_name(column)}"
+        verb = "is held" if len(self.of) == 1 else "are each held"
+        return f"in every group, {named} {verb} by no more than {self.amount} of the people"
 
     @property
     def amount(self) -> str:
@@ -68,7 +98,7 @@ class AtMost(Protection):
     @property
     def least_values(self) -> int:
         """Everyone holds a value, and each value is held by at most this share."""
-        return math.ceil(1 / self.share - 1e-9)
+        return 1 if self.of else math.ceil(1 / self.share - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +180,8 @@ AnyProtection: TypeAlias = AtMost | Distinct | Entropy | Closeness
 def protections_from(described: Mapping[str, Any] | None) -> dict[str, AnyProtection]:
     """The promise about each column, from itself or its text.
 
-    >>> protections_from({"result": "at-most:1/3"})
-    {'result': AtMost(share=0.3333333333333333)}
+    >>> protections_from({"result": "distinct:3"})
+    {'result': Distinct(values=3)}
     """
     return {
         column: promise if isinstance(promise, AnyProtection) else _from_text(promise)
@@ -164,7 +194,7 @@ def _from_text(text: object) -> AnyProtection:
     number, _, order = amount.partition(":")
     kind = {kind.spelling: kind for kind in get_args(AnyProtection)}.get(name)
     unreadable = ParameterError("a promise about a sensitive column cannot be read", hint=_SPELLINGS)
-    if kind is None or (order and kind is not Closeness):
+    if kind is None or (order and kind not in (AtMost, Closeness)):
         raise unreadable
     with raising(unreadable, on=(ValueError, ZeroDivisionError, OverflowError)):
         value = float(Fraction(number))
@@ -173,5 +203,7 @@ def _from_text(text: object) -> AnyProtection:
         if not order:
             promise: AnyProtection = kind(plain)
             return promise
+        if kind is AtMost:
+            return AtMost(plain, order.split("|"))
         return Closeness(plain, order if order == "none" else order.split("<"))
     raise unreadable

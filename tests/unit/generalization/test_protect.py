@@ -40,6 +40,10 @@ def test_one_value_in_two_spellings_is_one(values, engine) -> None:
         (["a", "b"], tv.Closeness(0.1, order="none")),
         ([3, 1, 2], tv.Closeness(0.1)),
         ([True, False], tv.Closeness(0.1)),
+        ([True, False], tv.Closeness(0.1, order=["true", "false"])),
+        (["n", "n", "n", "p"], tv.AtMost(1 / 4, of=["p"])),
+        ([0, 0, 0, 1], "at-most:1/4:1"),
+        ([0.0, 0.5, 0.0, 1.0], "at-most:1/4:0.5"),
         ([1, 2, None], tv.AtMost(1 / 3)),
         (pa.array(["a", "b"]).dictionary_encode(), tv.Distinct(2)),
     ],
@@ -63,6 +67,8 @@ def test_columns_of_every_kind(values, promise, engine) -> None:
         (["a", "b"], "most:1/3", "cannot be read"),
         (["a", "b"], "distinct:3:none", "cannot be read"),
         (["a", "b"], "closeness:0.1:a<a", "not a list of different values"),
+        (["a", "b"], "at-most:1/2:a|c", "1 named value of `value` not in the table"),
+        (["a", "b"], "at-most:1/2:a|a", "not a list of different values"),
     ],
 )
 def test_what_is_refused(values, promise, message) -> None:

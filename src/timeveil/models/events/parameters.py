@@ -71,8 +71,8 @@ class EventParameters(Reading):
         default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float
     )
     protect: Mapping[str, Any] | None = parameter(
-        "What every group promises about a sensitive column: at-most:1/3, distinct:3, entropy:3 or "
-        "closeness:0.2.",
+        "What every group promises about a sensitive column: at-most:1/3, at-most:1/4:positive, "
+        "distinct:3, entropy:3 or closeness:0.2.",
         default=None, example={"result": "at-most:1/3"}, metavar="C=PROMISE"
     )
     dominance: float | None = parameter(

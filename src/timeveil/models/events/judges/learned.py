@@ -1,8 +1,8 @@
 """What an outsider who knows visits of a person learns about a sensitive value of theirs.
 
 Everyone who has a row in the group of each known visit may be the person. The outsider names the value that
-most of them hold in these groups, and is right with a chance of their share. People are counted, through the
-ledger.
+most of them hold in these groups, among those that a promise names if it does, and is right with a chance of
+their share. People are counted, through the ledger.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from timeveil.domain.protection import AtMost
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs
 from timeveil.models.events.evidence import Evidence
-from timeveil.models.events.judges.protected import protections_of, ranks_of
+from timeveil.models.events.judges.protected import bounded_ranks, protections_of, ranks_of
 
 
 def learned(
@@ -56,6 +57,9 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
         value = rank[evidence.original_column(name).codes[evidence.published]]
         owners = np.searchsorted(members, member)
         owner, held, _ = distinct_pairs(owners, value, size)
+        if isinstance(promise, AtMost):  # nothing is promised about other values than those it names
+            named = bounded_ranks(evidence, name, promise)[held]
+            owner, held = owner[named], held[named]
         holdings = [np.zeros(0, np.int64)]
         for known in cases.T:
             who = np.searchsorted(members, known[case] * room + candidate)

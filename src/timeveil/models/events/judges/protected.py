@@ -34,7 +34,7 @@ SENTENCES = {
     "protect:dominance": "{below:group} in which one person has more than {share} of the rows",
     "protect:order": "closeness is promised of `{name}`, whose values have no order or are not all in it",
     "protect:parameters": "the parameters state other promises about groups than the guarantee",
-    "protect:people": "{below:group} in which the people do not keep {promise} of `{name}`",
+    "protect:people": "{below:group} in which the people do not keep {promise} about `{name}`",
     "protect:rows": "{below:group} with fewer than {needed:row} of another `{name}` than the commonest",
     "protect:values": "{below:group} with fewer than {needed} different values of `{name}`",
 }
@@ -64,9 +64,10 @@ def check_stated(evidence: Evidence, findings: Findings) -> None:
 def check_rows(evidence: Evidence, findings: Findings) -> None:
     """What a recipient can check of the promises: values and rows of every group."""
     for name, promise in protections_of(evidence).items():
-        if promise.least_values == 1:
+        if isinstance(promise, Closeness):
             continue  # rows alone show nothing of a distance
-        findings.check(f"every group has at least {promise.least_values} different values of `{name}`")
+        if promise.least_values > 1:
+            findings.check(f"every group has at least {promise.least_values} different values of `{name}`")
         keys = evidence.columns("quasi", "time", "start", "end", "step")
         lines = classes_of(evidence.release, [*keys, name])
         columns = [encode(column) for column in lines.columns[:-2]]
@@ -76,11 +77,13 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
         if isinstance(promise, AtMost):
             # Whoever does not hold the commonest value has a row with another.
             needed = math.ceil((1 - promise.share) * evidence.k - _ROUNDING)
-            findings.check(f"every group has at least {needed} rows of another `{name}` than its commonest")
+            which = "its commonest" if promise.of is None else "the commonest named one"
+            findings.check(f"every group has at least {needed} rows of another `{name}` than {which}")
             rows, most = np.asarray(lines["rows"]), np.zeros(groups, np.int64)
-            np.maximum.at(most, group, rows)
+            named = _is_named(lines.column(len(keys)).combine_chunks(), promise)
+            np.maximum.at(most, group[named], rows[named])
             others = np.bincount(group, weights=rows, minlength=groups) - most
-            below = int((others < needed).sum())
+            below = int(((others < needed) & (most > 0)).sum())
             findings.expect("protect:rows", not below, below=below, needed=needed, name=name)
 
 
@@ -97,7 +100,8 @@ def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: 
         else:
             stated = promise.protections[name]
             findings.check(stated.sentence(name))
-            findings.expect("protect:people", not below, below=below, promise=stated, name=name)
+            described = f"{stated.spelling}:{stated.amount}"
+            findings.expect("protect:people", not below, below=below, promise=described, name=name)
 
 
 def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tuple[str | None, Mask]]:
@@ -123,7 +127,26 @@ def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tu
         holds = distinct_pairs(group_of_owner[holder], value, size)
         _, everywhere, _ = distinct_pairs(people.person[complete], rank[values.codes[complete]], size)
         overall = np.bincount(everywhere, minlength=size) / max(len(everywhere), 1)
+        if isinstance(protection, AtMost):
+            bounded = bounded_ranks(evidence, name, protection)[holds[1]]
+            holds = (holds[0][bounded], holds[1][bounded], holds[2][bounded])
         yield name, _breaks(protection, holds, crowd, overall) & (crowd > 0)
+
+
+def _is_named(values: pa.Array, promise: AtMost) -> Mask:
+    """Which values a share is promised of."""
+    if promise.of is None:
+        return np.ones(len(values), bool)
+    return np.asarray(pc.is_in(values.cast(pa.string()), value_set=pa.array(promise.of, pa.string())))
+
+
+def bounded_ranks(evidence: Evidence, name: str, promise: AtMost) -> Mask:
+    """The ranks of the values that a share is promised of."""
+    values = evidence.original_column(name)
+    rank, size = ranks_of(evidence, name, promise) or (np.zeros(values.size, np.int64), 1)
+    used, bounded = distinct(values.codes[evidence.people.complete]), np.zeros(size, bool)
+    bounded[rank[used[_is_named(values.values.take(pa.array(used)), promise)]]] = True
+    return bounded
 
 
 def ranks_of(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Integers, int] | None:
@@ -139,7 +162,7 @@ def ranks_of(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Int
         number = encode(present).codes
     elif promise.order is not None:
         listed = {text: n for n, text in enumerate((*promise.order, None))}
-        texts = [value if value is None else str(value) for value in spelt.to_pylist()]
+        texts = spelt.cast(pa.string()).to_pylist()
         if not listed.keys() >= set(texts):
             return None
         number = np.array([listed[text] for text in texts], np.int64)

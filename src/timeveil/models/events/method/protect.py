@@ -44,12 +44,16 @@ SLACK = 1e-9  # a share such as 1/3 of 3 people is 1 person in spite of rounding
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A sensitive column: the value of each holding, in the order of the promise, and the whole table's."""
+    """A sensitive column: the value of each holding, in the order of the promise, and the whole table's.
+
+    `bounded` marks the values that a share is promised of.
+    """
 
     promise: AnyProtection
     visit: Int64s
     value: Int64s
     overall: Floats
+    bounded: Mask
 
     @property
     def values(self) -> int:
@@ -115,7 +119,21 @@ def _column(name: str, held: Held, promise: AnyProtection, person: Int64s) -> _C
     value = rank[held.value]
     holdings = np.unique(person[held.visit] * values + value)
     overall = np.bincount(holdings % values, minlength=values) / len(holdings)
-    return _Column(promise, held.visit, value, overall)
+    return _Column(promise, held.visit, value, overall, _bounded(name, held.values, rank, promise))
+
+
+def _bounded(name: str, values: pa.Array, rank: Int64s, promise: AnyProtection) -> Mask:
+    """The values, by rank, that a share is promised of: those that are named, or else all."""
+    named = promise.of if isinstance(promise, AtMost) else None
+    bounded = np.full(int(rank.max(initial=-1)) + 1, named is None)
+    if named:
+        index = pc.index_in(values.cast(pa.string()), pa.array(named, pa.string()))
+        missing = len(named) - pc.count_distinct(index).as_py()
+        if missing:
+            message = f"{counted(missing, 'named value')} of `{name}` not in the table"
+            raise ParameterError(message, hint="name values as the table spells them")
+        bounded[rank[np.asarray(index.is_valid())]] = True
+    return bounded
 
 
 def _alike(values: pa.Array) -> pa.Array:
@@ -158,7 +176,8 @@ def _keeps(column: _Column, group: Int64s, value: Int64s, holders: Int64s, peopl
     spread = holders / np.bincount(group, weights=holders, minlength=groups)[group]
     match column.promise:
         case AtMost(share):
-            keeps[group[holders > share * people[group] + SLACK]] = False
+            exceeds = column.bounded[value] & (holders > share * people[group] + SLACK)
+            keeps[group[exceeds]] = False
         case Distinct(values):
             keeps = np.bincount(group, minlength=groups) >= values
         case Entropy(values):

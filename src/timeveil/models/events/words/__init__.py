@@ -246,7 +246,10 @@ def attack_summary(breach: Breach, release: Release) -> Summary:
         column: promise.share for column, promise in protections.items() if isinstance(promise, AtMost)
     }
     template = "models/events/words/attack.j2"
-    sentences, limits = templates.marked(template, breach=breach, shares_promised=promised)
+    named = [column for column, promise in protections.items() if isinstance(promise, AtMost) and promise.of]
+    sentences, limits = templates.marked(
+        template, breach=breach, shares_promised=promised, values_named=named
+    )
     title = f"An outsider knows {knowledge(breach, release)} -> what they find"
     return Summary(sentences, risk_table(breach, "a person", release), title, limits)
 
