@@ -23,11 +23,12 @@ from timeveil.errors import (
 from timeveil.evidence.published import WindowCount
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.explore.sweep import explore
+from timeveil.explore.ways import profile
 from timeveil.folder import open_ledger, open_release, verify, write
 from timeveil.judging import answer, attack, measure
 from timeveil.models.events.judges.attack import Breach
 from timeveil.models.events.judges.measure import Loss
-from timeveil.models.events.judges.profile import Profile, profile
+from timeveil.models.events.judges.profile import Profile
 from timeveil.models.events.method import Hierarchy, generalize_time
 from timeveil.models.events.parameters import Adversary
 from timeveil.models.patterns.judges.attack import PatternBreach

@@ -84,3 +84,17 @@ def test_a_tolerance_needs_one_granularity(cli: Cli, visits: None) -> None:
     said = cli("attack out --ledger ledger --tolerance 2h")
     assert said.code == 2
     assert "one granularity for all rows" in said.err
+
+
+def test_a_profile_says_what_each_way_would_lose_and_risk(cli: Cli, visits: None) -> None:
+    line = "profile visits.csv --respondent patient --time taken_at --quasi sex --k 4"
+    ways = json.loads(cli(f"{line} --json").out)["ways"]
+    bits = {way["recode"]: way["bits"] for way in ways}
+    assert 0 < bits["local"] < bits["global"]
+    said = cli(line).out.splitlines()
+    start = next(number for number, text in enumerate(said) if text.startswith("--k 4 --recode"))
+    rows = [text.split()[:2] for text in said[start + 1 : start + 5]]
+    assert rows == [[name, f"{lost:.1f}"] for name, lost in bits.items()]
+    assert (
+        "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}00 --granularity day").out
+    )

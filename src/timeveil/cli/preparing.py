@@ -37,7 +37,8 @@ def profile(output: Output, **given: Any) -> int:
     """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
 
     Per granularity: how many people would be alone or in a group of fewer than k, and what a count of
-    rows would claim. Only the columns named are read.
+    rows would claim. Then what each way of recoding would lose and risk, if there are at most 50,000 rows.
+    Only the columns named are read.
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
@@ -54,7 +55,7 @@ def profile(output: Output, **given: Any) -> int:
         relation = tv.read(given["source"], roles, **parameters.reading("nulls", "fold_spellings"))
         refuse_empty(relation)
         progress("counting people", 0.5)
-        risk = tv.profile(relation, parameters.k, parameters.granularities, definitions)
+        risk = tv.profile(relation, parameters.k, parameters.granularities, definitions, ways=True)
     identifying = [*roles.quasi_columns, given["time"]]
     lines = _risk_lines(risk, relation.source or given["source"], identifying, output.width)
     output.result("\n".join(lines), risk.as_dict())
@@ -64,7 +65,7 @@ def profile(output: Output, **given: Any) -> int:
 def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> list[str]:
     """The profile as a page."""
     from timeveil.models.events.words import profile_lines
-    from timeveil.page.wording import counted, people, quoted, wrapped
+    from timeveil.page.wording import aligned, cell, counted, people, quoted, share, wrapped
 
     k, spread = risk.k, risk.rows_per_person
     rows = (
@@ -80,7 +81,16 @@ def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> 
             f"group of fewer than {k}."
         )
     head = wrapped(f"{source} -> what {quoted(known)} reveal to an outsider", width)
-    return [*head, *wrapped(rows, width), "", *profile_lines(risk), "", *wrapped(verdict, width)]
+    losses = [
+        ("", "bits lost", "people singled out"),
+        (f"--k {k} --recode", "per row", "by 2 known visits"),
+        *((way.recode, cell("bits", way.bits), share(way.singled_out)) for way in risk.ways),
+    ]
+    ways = aligned(losses) if risk.ways else []
+    if risk.ways_left_out:
+        ways = wrapped(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.", width)
+    head += wrapped(rows, width)
+    return [*head, "", *profile_lines(risk), "", *ways, "", *wrapped(verdict, width)]
 
 
 class ExploringOptions(ExploreParameters):

@@ -49,11 +49,26 @@ class GranularityRisk:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """What a row would lose, in bits, with one way to `recode`, and whom two known visits would single out.
+
+    `singled_out` is the share of people who are then the only candidate.
+    """
+
+    recode: str
+    bits: float
+    singled_out: float
+
+    as_dict = as_dict
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The risk of a table, unchanged and at every granularity.
 
     `rows_incomplete` lack the respondent or the time and are in no other count. `rows_per_person` has the
-    smallest, median, mean, 90 % and largest number of rows of a person.
+    smallest, median, mean, 90 % and largest number of rows of a person. `ways` has what each way of recoding
+    would lose and risk where they were tried, and `ways_left_out` the reason where they could not be.
     """
 
     ALSO: ClassVar = ("already_anonymous",)
@@ -65,6 +80,8 @@ class Profile:
     rows_per_person: dict[str, float]
     as_it_stands: GranularityRisk
     granularities: tuple[GranularityRisk, ...]
+    ways: tuple[Way, ...] = ()
+    ways_left_out: str = ""
 
     @property
     def already_anonymous(self) -> bool:

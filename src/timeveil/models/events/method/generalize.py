@@ -109,13 +109,13 @@ def generalize_time(
     parameters = EventParameters.from_call(locals())
     k = parameters.k
     progress("reading", 0.0)
-    refuse_roles(parameters.protect, roles.sensitive)
     relation = table
     if not isinstance(table, Relation):
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
         relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
         if engine == "memory":
             relation = replace(relation, data=with_dictionaries(relation.table))
+    refuse_roles(parameters.protect, relation.roles.sensitive)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)

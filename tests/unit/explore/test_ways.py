@@ -1,0 +1,40 @@
+"""What a profile says about each way of recoding."""
+
+from __future__ import annotations
+
+import pytest
+
+import timeveil as tv
+from timeveil.datasets import clinic_visits
+from timeveil.explore import ways
+
+ROLES = tv.Roles(respondent="patient", time="taken_at", quasi=["sex"], drop="rest")
+
+
+def relation() -> tv.Relation:
+    return tv.read(clinic_visits(rows=800, people=150), ROLES)
+
+
+def test_every_way_is_judged_as_its_release_would_be() -> None:
+    table, names = relation(), ["week", "month", "all"]
+    risk = tv.profile(table, 3, iter(names), ways=True)
+    assert [way.recode for way in risk.ways] == ["global", "tiling", "refined", "local"]
+    assert not risk.ways_left_out
+    for way in risk.ways:
+        pair = tv.generalize_time(table, ROLES, 3, granularities=names, recode=way.recode)
+        loss, breach = tv.measure(*pair, windows=0), tv.attack(*pair, tv.Adversary(visits=2, sample=2_000))
+        assert isinstance(loss, tv.Loss)
+        assert (way.bits, way.singled_out) == (loss.bits_per_row, breach.pinned_after)
+    assert risk.ways[0].bits > risk.ways[3].bits
+
+
+def test_ways_are_tried_only_where_asked_for_and_affordable(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = relation()
+    plain = tv.profile(table, 3, "month")
+    assert (plain.ways, plain.ways_left_out) == ((), "")
+    refused = tv.profile(table, 140, "month", ways=True)
+    assert refused.ways == ()
+    assert refused.ways_left_out.startswith("no granularity up to `month` gives 140-anonymity")
+    monkeypatch.setattr(ways, "MOST_ROWS", 799)
+    large = tv.profile(table, 3, "month", ways=True)
+    assert (large.ways, large.ways_left_out) == ((), "the table has more than 799 rows")
