@@ -135,6 +135,19 @@ def test_refined_rows_are_no_coarser_than_the_global_answer(rows, k):
     assert losses[0].groups >= losses[1].groups
 
 
+def test_local_rows_are_no_coarser_where_weeks_do_not_refine_months():
+    """The coarsest step does not contain the global answer here, so that sweeping inside it would lose more."""
+    rows = [(f"p{n % 5}", 20, "f", "x", dt.date(2006, 1, 2) + dt.timedelta(n)) for n in range(84)]
+    local = published(rows, 3, "local", granularities=["week", "month"])
+    alike = published(rows, 3, "global", granularities=["week", "month"])
+    assert local
+    assert alike
+    assert [step["granularity"] for step in local[0].manifest["steps"]] == ["week"]
+    assert local[0].manifest["counts"]["groups"] == alike[0].manifest["counts"]["groups"] == 12
+    assert alike[1].facts["bits"] == {"global": 0.0, "local": 0.0}
+    assert tv.verify(*local)
+
+
 @settings(max_examples=some(300))
 @given(
     st.lists(

@@ -54,10 +54,11 @@ def recode_rows(
     if way == "refined":
         return _sweep(scale, answer)
     # The coarsest step that keeps the promise: rows may leave the groups of the answer.
-    recoding = _sweep(scale, next(filter(is_feasible, scale.steps[::-1]), answer))
-    if counts.guard is None:
+    within = next(filter(is_feasible, scale.steps[::-1]), answer)
+    recoding = _sweep(scale, within)
+    if counts.guard is None and counts.order.is_finer(answer, within):
         return recoding
-    # What stays open must keep more than k people: the smaller blocks of the answer may lose less.
+    # The answer may lose less: weeks do not refine months, and what stays open may have more to promise.
     return min(recoding, _sweep(scale, answer), key=scale.loss)
 
 
