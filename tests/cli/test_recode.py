@@ -38,6 +38,8 @@ def test_a_run_is_explained_verified_and_read_back(cli: Cli, visits: None, way: 
     assert cli("query out --where age=40 --between 2024-02-01 2024-05-01").code == 0
     assert cli("report out --ledger ledger --out private.html").code == 0
     assert cli("report out --out public.html").code == 0
+    assert "(contains all steps)" in Path("public.html").read_text()
+    assert "chosen" not in Path("public.html").read_text().split("What each granularity gives")[1]
 
 
 def test_a_global_run_says_what_local_recoding_would_save(cli: Cli, visits: None) -> None:
@@ -64,6 +66,7 @@ def test_weights_move_the_loss_between_columns(cli: Cli, visits: None) -> None:
         ("--recode local --weight nobody=2", "which is neither generalised nor the time"),
         ("--weight age=2", "no effect where all rows are made coarser alike"),
         ("--recode local --weight age=0", "a weight is not a number above 0"),
+        ("--recode local --weight age=1000000", "not a number above 0 and below 1,000,000"),
         ("--recode local --weight age=much", "`--weight` needs COLUMN=N"),
         ("--recode local --choose month", "no effect with the recoding `local`"),
         ("--recode tiling --gaps suppress", "rows in gaps cannot be withheld or moved"),
@@ -76,6 +79,14 @@ def test_what_does_not_fit_is_refused(cli: Cli, visits: None, options: str, mess
     assert said.code == 2
     assert message in said.err
     assert "hint:" in said.err
+    assert not Path("out").exists()
+
+
+def test_weights_are_checked_before_people_are_counted(cli: Cli, here: Path) -> None:
+    Path("visits.csv").write_text("patient,taken_at,zip,age,sex,result\n")
+    said = cli(f"{RUN} --recode local --weight nobody=2 --out out")
+    assert said.code == 2
+    assert "which is neither generalised nor the time" in said.err
     assert not Path("out").exists()
 
 

@@ -139,7 +139,8 @@ class EventParameters(Reading):
             hint = 'add {recode="local"}, or leave {weights} out'
             return "`weights` has no effect where all rows are made coarser alike", hint
         numbers = [isinstance(weight, int | float) and 0 < weight < 1e6 for weight in self.weights.values()]
-        return None if all(numbers) else ("a weight is not a number above 0", "give a number, such as 2")
+        fault = "a weight is not a number above 0 and below 1,000,000"
+        return None if all(numbers) else (fault, "give a number, such as 2")
 
     @rule("gaps", "recode")
     def every_step_has_every_row(self) -> Problem:

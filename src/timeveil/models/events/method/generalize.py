@@ -37,7 +37,14 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Events, Levels, Published, Recoded, Tally, open_events, published_schema
 from timeveil.models.events.method.failures import infeasible, too_few_people
-from timeveil.models.events.method.local import Recoding, bits_of_ways, mappings_of, recode_rows, stated_steps
+from timeveil.models.events.method.local import (
+    Recoding,
+    bits_of_ways,
+    mappings_of,
+    recode_rows,
+    refuse_weights,
+    stated_steps,
+)
 from timeveil.models.events.method.protect import refuse_roles
 from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
 from timeveil.models.events.parameters import EventParameters
@@ -117,6 +124,7 @@ def generalize_time(
             relation = replace(relation, data=with_dictionaries(relation.table))
     refuse_roles(parameters.protect, relation.roles.sensitive)
     ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
+    refuse_weights(parameters.weights, ladders, relation.time)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
     events = open_events(engine, relation, memory_limit)

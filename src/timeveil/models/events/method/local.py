@@ -14,7 +14,7 @@ Cost: `tiling` sorts the visits once per combination of levels and granularity, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -80,8 +80,21 @@ def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], boo
     }
 
 
+def refuse_weights(weights: Mapping[str, float] | None, generalised: Collection[str], time: str) -> None:
+    """Only what can be made coarser has a loss to weigh."""
+    for column in weights or ():
+        if column not in (*generalised, time):
+            message = f"a weight was given for `{column}`, which is neither generalised nor the time"
+            names = ", ".join(f"`{name}`" for name in (*generalised, time))
+            raise ParameterError(message, hint=f"give weights to {names} only")
+
+
 class Scale:
-    """What every step publishes for every cell, and what that loses in bits."""
+    """What every step publishes for every cell, and what that loses in bits.
+
+    Sums differ in their last digits with the order of the rows, which must not matter: steps are compared by
+    rounded means.
+    """
 
     def __init__(self, counts: Counts) -> None:
         self.counts, self.cells = counts, counts.cells
@@ -91,11 +104,6 @@ class Scale:
         narrowest = min(float(width.min()) for width in widths.values())
         self._time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
         weights, time = counts.plan.parameters.weights or {}, counts.plan.relation.time
-        for column in weights:
-            if column not in (*counts.columns, time):
-                message = f"a weight was given for `{column}`, which is neither generalised nor the time"
-                names = ", ".join(f"`{name}`" for name in (*counts.columns, time))
-                raise ParameterError(message, hint=f"give weights to {names} only")
         self._weight_of_time = weights.get(time, 1.0)
         self._weights = [weights.get(column, 1.0) for column in counts.columns]
         self.steps = self._ordered()
@@ -107,7 +115,6 @@ class Scale:
             parts = zip(self._weights, self._value_bits(levels), strict=True)
             values = sum(weight * float(bits @ self._rows) for weight, bits in parts) / rows
             for number, name in enumerate(self._time_bits):
-                # Sums differ in their last digits with the order of the rows, which must not matter.
                 loss = round(values + self._weight_of_time * self._mean_width(name), 9)
                 nodes.append(((loss, sum(levels), levels, number), Node(levels, name)))
         return [node for _, node in sorted(nodes, key=lambda pair: pair[0])]
@@ -130,7 +137,8 @@ class Scale:
                 if higher:
                     combination = (*chain[-1][:column], higher[0], *chain[-1][column + 1 :])
                     bits = self._value_bits(combination)[column] - self._value_bits(chain[-1])[column]
-                    raised.append((self._weights[column] * float(bits @ self._rows), column, combination))
+                    loss = self._weights[column] * float(bits @ self._rows) / float(self._rows.sum())
+                    raised.append((round(loss, 9), column, combination))
             chain.append(min(raised)[2])
         return chain
 

@@ -174,7 +174,8 @@ class Facts(ReleaseFacts):
     def generalisable(self) -> list[str]:
         """Columns with a hierarchy, also where no combination makes them coarser."""
         levels = (column for node in (*self.combinations, *self.steps) for column in node["levels"])
-        return list(dict.fromkeys((*self.hierarchies, *levels)))
+        columns = {*self.hierarchies, *levels}
+        return [column for column in self.quasi if column in columns]
 
     @property
     def another_combination(self) -> str:
@@ -309,7 +310,8 @@ def public(f: Facts) -> dict[str, Any]:
     candidates = dict(list(f.allowed.items())[:_MOST_CANDIDATES])
     return {
         "sizes": size_picture(f.evidence.release, f.k),
-        "granularities": granularity_picture(candidates, f.granularity),
+        # Rows at steps of their own have no one granularity to compare with the others.
+        "granularities": None if f.steps else granularity_picture(candidates, f.granularity),
         "candidates": _candidate_table(f, candidates),
     }
 
@@ -346,9 +348,10 @@ def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
         else {}
     )
     numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
+    mark = " (contains all steps)" if f.steps else " (chosen)"
     rows = [
         (
-            name(granularity) + (" (chosen)" if granularity == f.granularity else ""),
+            name(granularity) + (mark if granularity == f.granularity else ""),
             *(counts[number] for number in numbers),
         )
         for granularity, counts in candidates.items()

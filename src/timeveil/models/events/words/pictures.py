@@ -23,7 +23,7 @@ def attack_picture(breach: Breach, unit: str = "second") -> Picture:
 
 def size_picture(release: Release, k: int) -> Picture | None:
     """Groups by their number of rows, which anyone can count."""
-    keys = [*columns_of(release, "quasi"), *columns_of(release, "time")]
+    keys = columns_of(release, "quasi", "time", "step")
     sizes = np.asarray(classes_of(release, keys)["rows"]).astype(np.int64)
     subtitle = f"Number of groups by their number of rows. Each group has at least {k} people."
     return size_chart("Groups by size", subtitle, sizes, k, "row")
