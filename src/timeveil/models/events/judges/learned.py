@@ -45,8 +45,8 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
     lines = np.arange(len(cases))
     case, index = _expanded(begins[lines, smallest], ends[lines, smallest])
     candidate = members[index] % room
-    for known in cases.T:  # whoever is in every group may be the person
-        inside = np.isin(known[case] * room + candidate, members)
+    for group in cases.T:  # everyone who is in all groups may be the person
+        inside = np.isin(group[case] * room + candidate, members)
         case, candidate = case[inside], candidate[inside]
     people = np.bincount(case, minlength=len(cases))
     for name, promise in protections_of(evidence).items():
@@ -56,20 +56,20 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
         rank, size = numbered
         value = rank[evidence.original_column(name).codes[evidence.published]]
         owners = np.searchsorted(members, member)
-        owner, held, _ = distinct_pairs(owners, value, size)
+        owner, holding, _ = distinct_pairs(owners, value, size)
         if isinstance(promise, AtMost):  # nothing is promised about other values than those it names
-            named = bounded_ranks(evidence, name, promise)[held]
-            owner, held = owner[named], held[named]
+            named = bounded_ranks(evidence, name, promise)[holding]
+            owner, holding = owner[named], holding[named]
         holdings = [np.zeros(0, np.int64)]
-        for known in cases.T:
-            who = np.searchsorted(members, known[case] * room + candidate)
+        for group in cases.T:
+            who = np.searchsorted(members, group[case] * room + candidate)
             line, at = _expanded(*(np.searchsorted(owner, who + side) for side in (0, 1)))
-            holdings.append(line * size + held[at])
+            holdings.append(line * size + holding[at])
         # Distinct (candidate of a case, value), from which how many candidates of a case hold each value.
-        holding = distinct(np.concatenate(holdings))
-        asked, _, holders = distinct_pairs(case[holding // size], holding % size, size)
+        distinct_holdings = distinct(np.concatenate(holdings))
+        answer, _, holders = distinct_pairs(case[distinct_holdings // size], distinct_holdings % size, size)
         most = np.zeros(len(cases))
-        np.maximum.at(most, asked, holders)
+        np.maximum.at(most, answer, holders)
         yield name, (most / np.maximum(people, 1))[case_of.ravel()]
 
 

@@ -75,7 +75,7 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
         below = int((np.bincount(group, minlength=groups) < promise.least_values).sum())
         findings.expect("protect:values", not below, below=below, needed=promise.least_values, name=name)
         if isinstance(promise, AtMost):
-            # Whoever does not hold the commonest value has a row with another.
+            # Everyone who does not hold the commonest value has a row with another.
             needed = math.ceil((1 - promise.share) * evidence.k - _ROUNDING)
             which = "its commonest" if promise.of is None else "the commonest named one"
             findings.check(f"every group has at least {needed} rows of another `{name}` than {which}")

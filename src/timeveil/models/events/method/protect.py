@@ -84,9 +84,9 @@ class Guard:
         for column, inside, at in self.holdings(visit):
             # Distinct (group, person, value): a member is a person in a group.
             holdings = np.unique(index.ravel()[at] * column.values + column.value[inside])
-            held = members[holdings // column.values] * column.values + holdings % column.values
-            held, holders = np.unique(held, return_counts=True)
-            group_of, value = held // column.values, held % column.values
+            pairs = members[holdings // column.values] * column.values + holdings % column.values
+            pairs, holders = np.unique(pairs, return_counts=True)
+            group_of, value = pairs // column.values, pairs % column.values
             keeps &= _keeps(column, group_of, value, holders, people)
         return keeps
 
