@@ -78,9 +78,10 @@ def test_what_is_refused(values, promise, message) -> None:
 
 
 def test_a_promise_needs_a_sensitive_column() -> None:
+    table = pa.table({"who": ["a", "b"], "when": ["2024-01-01"] * 2, "value": ["x", "y"]})
     for column in ("who", "other"):
         with pytest.raises(tv.ParameterError, match="which is not a sensitive column"):
-            tv.generalize_time(pa.table({}), ROLES, k=2, protect={column: tv.Distinct(2)})
+            tv.generalize_time(table, ROLES, k=2, protect={column: tv.Distinct(2)})
 
 
 def test_an_infeasible_promise_says_what_would_help() -> None:
