@@ -43,7 +43,7 @@ def table_of(rows) -> pa.Table:
     who, age, sex, place, when = zip(*rows, strict=True)
     return pa.table(
         {
-            "who": who,
+            "who": pa.array(who, pa.string()),
             "when": pa.array(when, pa.date32()),
             "age": pa.array(age, pa.int64()),
             "sex": sex,
@@ -143,6 +143,20 @@ def test_columns_that_lose_alike_are_raised_in_their_order(seed):
         releases.append(release)
     assert all(release.manifest == releases[0].manifest for release in releases)
     assert all(release.table.equals(releases[0].table) for release in releases)
+
+
+@pytest.mark.parametrize("way", ["refined", "local", "tiling"])
+def test_a_release_without_rows_has_no_steps(way, tmp_path):
+    pair = published([(None, 20, "f", "x", dt.date(2006, 1, 1))] * 3, 2, way, nulls="withhold")
+    assert pair
+    release, ledger = pair
+    assert release.manifest["steps"] == []
+    assert tv.verify(release)
+    assert tv.verify(release, ledger)
+    assert tv.measure(release, ledger).suppressed == 3
+    assert tv.attack(release, ledger).worst == 0
+    tv.write(release, tmp_path / "out")
+    assert tv.report(tmp_path / "out")
 
 
 def test_the_same_text_at_two_steps_is_two_groups():

@@ -285,11 +285,13 @@ def _empty(plan: Plan) -> tuple[Release, Ledger]:
     """No countable row came in: a release without rows keeps any promise."""
     relation, label = plan.relation, plan.named or plan.allowed[0].name
     entries = {"row": np.arange(relation.rows), "group": pa.nulls(relation.rows, pa.int32())}
-    data = published_schema(relation, {}).empty_table()
+    stepped = plan.parameters.recode != "global"
+    data = published_schema(relation, {}, stepped=stepped).empty_table()
     published = Published(data, pa.table(entries), rows=0, groups=0, smallest_group=0)
     candidate = {**dict.fromkeys(_stated(plan), 0), "feasible": True, "allowed": True, "aliases": []}
     candidates = {g.name: dict(candidate) for g in plan.allowed}
-    sections = {"levels": {}, "frontier": [], "candidates": candidates}
+    steps: dict[str, Any] = {"steps": [], "definitions": []} if stepped else {}
+    sections = {"levels": {}, **steps, "frontier": [], "candidates": candidates}
     return _pair(plan, label, {}, published, sections, {"people": 0})
 
 
