@@ -29,10 +29,14 @@ from timeveil.models import FOLDERS
 
 _JUDGE_SECONDS, _TEST_SECONDS, _EACH = 60, 300, 2
 _TESTS = {
-    "time": "tests/unit/verify/test_verify.py",
-    "stream": "tests/unit/verify/test_verify_stream.py",
-    "series": "tests/unit/verify/test_verify_series.py",
-    "patterns": "tests/unit/verify/test_pattern_verify.py",
+    "time": [
+        "tests/unit/verify/test_verify.py",
+        "tests/sabotage/test_steps.py",
+        "tests/sabotage/test_protection.py",
+    ],
+    "stream": ["tests/unit/verify/test_verify_stream.py"],
+    "series": ["tests/unit/verify/test_verify_series.py"],
+    "patterns": ["tests/unit/verify/test_pattern_verify.py"],
 }
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
 _JUDGES = ("verify", "manifest", "definition", "evidence")
@@ -118,7 +122,7 @@ def survives_the_catalogue(module: str, mutant: Mutant, shown: list[Shown]) -> b
 
 
 def survives_the_tests(module: str, mutant: Mutant) -> bool:
-    files = [_EDGES, *(_TESTS[model] for model in models_of(module))]
+    files = [_EDGES, *(file for model in models_of(module) for file in _TESTS[model])]
     environment = {**os.environ, "MUTANT": f"{module}:{mutant.number}", "CI": "1"}
     command = [
         sys.executable,
