@@ -576,6 +576,12 @@ def a_row_missing_in_the_ledger(release, ledger, chance):
     return Tampered(release, less, f"lists {rows - 1} rows, not the {rows} of the original")
 
 
+@sabotage("stream", "custodian", "ledger-rows")
+def two_rows_of_the_ledger_that_changed_places(release, ledger, chance):
+    said = "the ledger does not list the rows of its original in order"
+    return Tampered(release, noted(ledger, row={0: 1, 1: 0}), said)
+
+
 @sabotage("stream", "custodian", "ledger")
 def a_ledger_of_another_model(release, ledger, chance):
     return Tampered(release, replace(ledger, model="time"), "the ledger is not that of this release")
