@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import end_to_end, endless, patterns, series, stream, whole_catalogue
+from benchmarks.speed import end_to_end, endless, local, patterns, series, stream, whole_catalogue
 
-NAMES = ("commands", "catalogue", "stream", "endless", "series", "patterns")
+NAMES = ("commands", "catalogue", "local", "stream", "endless", "series", "patterns")
 
 
 def main() -> None:
@@ -29,6 +29,9 @@ def main() -> None:
     if arguments.only in (None, "catalogue"):
         results["catalogue"] = whole_catalogue.run(arguments.rows, arguments.repeat)
         print(whole_catalogue.table(results["catalogue"]))
+    if arguments.only in (None, "local"):
+        results["local"] = local.run(arguments.rows, arguments.repeat)
+        print(local.table(results["local"]))
     if arguments.only in (None, "stream"):
         results["stream"] = stream.run(arguments.rows, arguments.repeat)
         results["stream_growth"] = stream.growth(lengths(arguments.longest))

@@ -9,6 +9,7 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
+from benchmarks.experiments.local import against_optimum
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import some
@@ -279,6 +280,29 @@ def test_no_tiling_loses_less(visits, k):
     # Granularities that cut the data alike are one, named by the finest.
     assert found <= best[1] + 1e-6
     assert tv.verify(release, ledger)
+
+
+@settings(max_examples=some(40))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcdef"), st.sampled_from("fm"), st.integers(0, 90)),
+        min_size=4,
+        max_size=14,
+    ),
+    st.integers(2, 3),
+)
+def test_local_loses_no_less_than_an_integer_program_allows(visits, k):
+    bits = against_optimum(visits, k)
+    if bits:
+        local, bound = bits
+        assert bound <= local + 1e-6
+
+
+def test_the_integer_program_finds_what_can_be_seen():
+    # Two people share a day, and two more a week: nobody has to be told the month or to lose the sex.
+    visits = [("a", "f", 1), ("b", "f", 1), ("c", "f", 8), ("d", "f", 9)]
+    assert against_optimum(visits, 2) == (pytest.approx(math.log2(7) / 2),) * 2
+    assert against_optimum(visits, 4) == (pytest.approx(math.log2(31)),) * 2
 
 
 @pytest.mark.parametrize("way", ["refined", "local", "tiling"])
