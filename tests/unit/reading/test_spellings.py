@@ -166,7 +166,7 @@ def test_one_value_in_two_spellings_is_not_two_values() -> None:
     roles = tv.Roles(time="day", sensitive=["what"])
     with pytest.raises(InputError, match="spells values"):
         tv.publish_stream(cases, roles, l=2, window=2)
-    with pytest.raises(tv.ParameterError, match="1 different values"):
+    with pytest.raises(tv.ParameterError, match="1 different value:"):
         tv.publish_stream(cases, roles, l=2, window=2, fold_spellings=True)
 
 

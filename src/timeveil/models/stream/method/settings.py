@@ -25,6 +25,7 @@ from typing import Any
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.guarantee import LDiversity
 from timeveil.domain.roles import Derived, Roles, require_roles
+from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
 
@@ -58,7 +59,7 @@ class Settings:
     def refuse_few_values(self, values: int, hint: str) -> None:
         """With fewer than l different sensitive values in all, every slot would be empty."""
         if 0 < values < self.l:
-            column = f"the sensitive column has {values} different values"
+            column = f"the sensitive column has {counted(values, 'different value')}"
             message = f"l is {self.l} but {column}: no slot could be published"
             raise ParameterError(message, hint=hint, facts={"l": self.l, "values": values})
 
