@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, settings
 # Compiled modules are kept where Python would write none: else each process that a test starts compiles all.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# As a command does: threads that wait for each other take longer than the small matrices they multiply.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
