@@ -18,6 +18,10 @@ from timeveil.errors import ParameterError, raising
 if TYPE_CHECKING:
     from timeveil.models.events.judges.attack import Breach  # noqa: F401 what an attack gives
 
+CHOICES = ("groups", "generality", "loss", "precision")
+"""The rules of `choose`; any other text is the name of a granularity."""
+FUNCTION = "function"
+"""What is stated where `choose` is a function."""
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -43,7 +47,10 @@ class EventParameters(Reading):
     }
     explored = ("k", "suppress")
     stated = ("k", "choose", "suppress", "gaps", "nulls", "granularities")
-    unstated = (*READING, "weights", "hierarchies", "levels", "definitions", "engine", "memory_limit")
+    unstated = (
+        *(*READING, "weights", "hierarchies", "levels", "max_levels", "definitions"),
+        *("engine", "memory_limit"),
+    )
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
@@ -54,9 +61,10 @@ class EventParameters(Reading):
         default=None, example=["week", "month"], option="--granularity", metavar="NAME"
     )
     choose: str = parameter(
-        "How to choose among the granularities that work: the one with the most groups, the least general by "
-        "the paper's measure, or one by name.",
-        default="groups", example="month", metavar="groups|generality|NAME"
+        "How to choose among the ways that work: the one with the most groups that spares columns, the least "
+        "general by the paper's measure, the one that loses the fewest bits, the one with the lowest levels, "
+        "or a granularity by name.",
+        default="groups", example="month", metavar="groups|generality|loss|precision|NAME"
     )
     suppress: float = parameter(
         "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01
@@ -67,7 +75,8 @@ class EventParameters(Reading):
         default="global", example="local"
     )
     weights: Mapping[str, float] | None = parameter(
-        "How much the precision of a column matters where rows are not made coarser alike; 1 if not set.",
+        "How much the precision of a column matters where rows are not made coarser alike, or where they "
+        "are by the least loss or the highest precision; 1 if not set.",
         default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float
     )
     protect: Mapping[str, Any] | None = parameter(
@@ -86,6 +95,10 @@ class EventParameters(Reading):
     levels: Mapping[str, int] | None = parameter(
         "Fixed level of a column with a hierarchy; 0 is the value itself.",
         default=None, example={"age": 1}, option="--level", metavar="C=N", read=int
+    )
+    max_levels: Mapping[str, int] | None = parameter(
+        "Coarsest level that a column with a hierarchy may be published at.",
+        default=None, example={"age": 2}, option="--max-level", metavar="C=N", read=int
     )
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
         "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",
@@ -130,14 +143,14 @@ class EventParameters(Reading):
         )
 
 
-    @rule("weights", "recode")
+    @rule("weights", "recode", "choose")
     def only_steps_are_weighed(self) -> Problem:
-        """One way for all rows has nothing to trade."""
+        """One way for all rows that is not chosen by its loss has nothing to trade."""
         if self.weights is None:
             return None
-        if self.recode == "global":
-            hint = 'add {recode="local"}, or leave {weights} out'
-            return "`weights` has no effect where all rows are made coarser alike", hint
+        if self.recode == "global" and self.choose not in ("loss", "precision", FUNCTION):
+            hint = 'add {choose="loss"} or {recode="local"}, or leave {weights} out'
+            return "`weights` has no effect where all rows are made coarser alike for the most groups", hint
         numbers = [isinstance(weight, int | float) and 0 < weight < 1e6 for weight in self.weights.values()]
         fault = "a weight is not a number above 0 and below 1,000,000"
         return None if all(numbers) else (fault, "give a number, such as 2")

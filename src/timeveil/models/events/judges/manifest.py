@@ -31,7 +31,7 @@ _NUMBERS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_b
 _TALLY = dict.fromkeys(_NUMBERS, COUNT)
 _STEP_NUMBERS = ("rows", "groups", "smallest_group")
 _LEVELS = Named({"level": from_to(1, 1_000), "name": TEXT})
-_CHOICE_RULES = ("groups", "generality")
+_CHOICE_RULES = ("groups", "generality", "loss", "precision", "function")
 _ROUNDING = 1e-9
 
 _FURTHER: Mapping[str, checks.Shape] = {"protect?": Named(TEXT), "dominance?": checks.SHARE}

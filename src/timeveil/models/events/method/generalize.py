@@ -36,7 +36,8 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Events, Levels, Published, Recoded, Tally, open_events, published_schema
-from timeveil.models.events.method.failures import infeasible, too_few_people
+from timeveil.models.events.method.choice import Measure, choose_node, ladders_of
+from timeveil.models.events.method.failures import too_few_people
 from timeveil.models.events.method.local import (
     Recoding,
     bits_of_ways,
@@ -46,12 +47,12 @@ from timeveil.models.events.method.local import (
     stated_steps,
 )
 from timeveil.models.events.method.protect import refuse_roles
-from timeveil.models.events.method.search import Counts, Ladder, Node, Plan, least_generalization, make_plan
-from timeveil.models.events.parameters import EventParameters
+from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
+from timeveil.models.events.parameters import FUNCTION, EventParameters
 from timeveil.reading import read
 from timeveil.reading.encoding import with_dictionaries
 from timeveil.reading.risks import with_risks
-from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
+from timeveil.recoding import Hierarchy
 
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 """What a manifest states about the groups of one candidate."""
@@ -68,7 +69,7 @@ def generalize_time(
     k: int,
     *,
     granularities: Sequence[str | Granularity] | None = None,
-    choose: str = "groups",
+    choose: str | Measure = "groups",
     zone: str | None = None,
     suppress: float = 0.0,
     recode: Literal["global", "refined", "local", "tiling"] = "global",
@@ -77,6 +78,7 @@ def generalize_time(
     dominance: float | None = None,
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
     levels: Mapping[str, int] | None = None,
+    max_levels: Mapping[str, int] | None = None,
     engine: str = "memory",
     gaps: Gaps = "error",
     nulls: Literal["error", "withhold"] = "error",
@@ -96,15 +98,18 @@ def generalize_time(
     """Publish events so that every (quasi-identifiers, time) value is shared by k different people.
 
     `granularities` limits the calendar (default: all that fit the data). `choose` picks among those that
-    keep the promise: `"groups"` (most groups), `"generality"` (the paper's least general) or a
-    granularity by name. `levels` pins a column with a hierarchy to one of its levels. `suppress` is the
+    keep the promise: `"groups"` (most groups; a way that keeps a column is preferred to one that publishes
+    it as one value, if a row loses at most 2 bits more), `"generality"` (the paper's least general), `"loss"`
+    (fewest bits lost), `"precision"` (lowest levels), a function of a candidate, or a granularity by name.
+    `levels` pins a column with a hierarchy to one of its levels; `max_levels` limits it. `suppress` is the
     share of rows that may be withheld in groups below k. `recode` says whether all rows are made coarser
     alike (`"global"`) or each as little as its group of the global answer allows (`"refined"`), as little as
     possible (`"local"`) or in periods that do not overlap (`"tiling"`); `weights` says how much the
-    precision of a column, or of the time, matters then. `protect` says what every group promises about a
-    sensitive column, `AtMost(1/3)`, `Distinct(3)`, `Entropy(3)` or `Closeness(0.2)`, and `dominance` is the
-    largest share of a group's rows that one person may have. `gaps` says what happens to rows in no granule:
-    `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule.
+    precision of a column, or of the time, matters then and with `"loss"` and `"precision"`. `protect` says
+    what every group promises about a sensitive column, `AtMost(1/3)`, `Distinct(3)`, `Entropy(3)` or
+    `Closeness(0.2)`, and `dominance` is the largest share of a group's rows that one person may have. `gaps`
+    says what happens to rows in no granule: `"error"`, `"skip"` that granularity, `"suppress"` them, or take
+    the `"next"` granule.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4"], "when": ["2006-01-03", "2006-01-03",
@@ -113,7 +118,8 @@ def generalize_time(
     >>> release.manifest["granularity"], release.table["when"].to_pylist()
     ('week', ['2006-W01', '2006-W01', '2006-W02', '2006-W02'])
     """
-    parameters = EventParameters.from_call(locals())
+    measure = choose if callable(choose) else None
+    parameters = EventParameters.from_call({**locals(), "choose": FUNCTION if measure else choose})
     k = parameters.k
     progress("reading", 0.0)
     relation = table
@@ -123,14 +129,14 @@ def generalize_time(
         if engine == "memory":
             relation = replace(relation, data=with_dictionaries(relation.table))
     refuse_roles(parameters.protect, relation.roles.sensitive)
-    ladders = _ladders(hierarchies or {}, levels or {}, relation.roles)
+    ladders = ladders_of(hierarchies or {}, levels or {}, max_levels or {}, relation.roles)
     refuse_weights(parameters.weights, ladders, relation.time)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
     events = open_events(engine, relation, memory_limit)
     try:
         relation = with_risks(relation, parameters.accept_risk, events.occurrences)
-        plan = make_plan(events, relation, parameters, custom)
+        plan = make_plan(events, relation, parameters, custom, by_rule=measure is not None)
         if events.rows == 0:
             return _empty(plan)
         if events.people < k:
@@ -138,7 +144,7 @@ def generalize_time(
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders)
         feasible = _feasible(counts)
-        chosen, tried = _choose(counts, feasible)
+        chosen, tried = choose_node(counts, feasible, measure)
         progress("generalising", 0.8)
         if parameters.recode == "global":
             published = _publish(events, counts, chosen)
@@ -164,27 +170,6 @@ def _publish(events: Events, counts: Counts, chosen: Node) -> Published:
     return events.publish_steps(plan.timeline, [step], recoded, numbered=False)
 
 
-def _ladders(hierarchies: Mapping[str, Any], levels: Mapping[str, int], roles: Roles) -> dict[str, Ladder]:
-    """Per generalised column its hierarchy and the levels that may be used: all, or the one pinned."""
-    ladders: dict[str, Ladder] = {}
-    for column, source in hierarchies.items():
-        if column not in roles.quasi_columns:
-            message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
-            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
-        hierarchy = hierarchy_from(source)
-        ladders[column] = (hierarchy, range(hierarchy.top + 1))
-    for column, level in levels.items():
-        ladder = ladders.get(column)
-        if ladder is None or level not in ladder[1]:
-            message = f"`{column}` has no hierarchy, so no level of it can be set"
-            if ladder:
-                message = f"the levels of `{column}` go from 0 to {ladder[0].top}"
-            hint = "set levels only for columns with a hierarchy; level 0 is the value itself"
-            raise bad_hierarchy(message, hint)
-        ladders[column] = (ladder[0], (level,))
-    return ladders
-
-
 def _feasible(counts: Counts) -> list[Node]:
     """Count every node that may matter; those that keep the promise."""
     order, suppress = counts.order, counts.plan.parameters.suppress
@@ -207,25 +192,6 @@ def _is_feasible(counts: Counts, node: Node) -> bool:
     if tally[node.granularity].rows_below_k > most:
         return False
     return counts(node).kept_groups > 0 and counts(node).rows_omitted <= most
-
-
-def _choose(counts: Counts, feasible: Sequence[Node]) -> tuple[Node, int]:
-    """One of the feasible nodes by the rule asked for, and how many nodes that took to try."""
-    order, plan = counts.order, counts.plan
-    if plan.named:
-        representative = order.representative(plan.named)
-        feasible = [node for node in feasible if node.granularity == representative]
-    if not feasible:
-        raise infeasible(counts)
-    rank = {node: i for i, node in enumerate(order.nodes)}
-    if plan.parameters.choose == "generality":
-        best, tried = least_generalization(order, counts, counts.k)
-        if plan.parameters.suppress == 0 and best:
-            return best, len(tried)
-        least = min(feasible, key=lambda n: (counts(n).kept_smallest, -counts(n).kept_total, rank[n]))
-        return least, len(rank)
-    most = min(feasible, key=lambda n: (-counts(n).kept_groups, counts(n).rows_omitted, rank[n]))
-    return most, len(rank)
 
 
 # From the outcome of a search to a release and its ledger.

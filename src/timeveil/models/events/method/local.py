@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,12 +73,9 @@ def _sweep(scale: Scale, within: Node) -> Recoding:
 
 def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], bool]) -> dict[str, float]:
     """Bits that a row loses on average if all are published alike, and if each is as fine as possible."""
-    scale, rows = Scale(counts), counts.cells.rows
+    scale = Scale(counts)
     _, local = scale.loss(recode_rows(counts, answer, is_feasible, "local"))
-    return {
-        "global": round(float(scale.bits(answer) @ rows) / float(rows.sum()), 6),
-        "local": round(local, 6),
-    }
+    return {"global": round(scale.mean_bits(answer), 6), "local": round(local, 6)}
 
 
 def refuse_weights(weights: Mapping[str, float] | None, generalised: Collection[str], time: str) -> None:
@@ -104,25 +102,33 @@ class Scale:
         narrowest = min(float(width.min()) for width in widths.values())
         self._time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
         weights, time = counts.plan.parameters.weights or {}, counts.plan.relation.time
-        self._weight_of_time = weights.get(time, 1.0)
-        self._weights = [weights.get(column, 1.0) for column in counts.columns]
-        self.steps = self._ordered()
+        self.weight_of_time = weights.get(time, 1.0)
+        self.weights = [weights.get(column, 1.0) for column in counts.columns]
+        self._bits: dict[tuple[str, int], Floats] = {}
+        self._mean_widths: dict[str, float] = {}
 
-    def _ordered(self) -> list[Node]:
+    @cached_property
+    def steps(self) -> list[Node]:
         """Every step, those that lose least on average first."""
-        rows, nodes = self.cells.rows.sum(), []
+        nodes = []
         for levels in self._combinations():
-            parts = zip(self._weights, self._value_bits(levels), strict=True)
-            values = sum(weight * float(bits @ self._rows) for weight, bits in parts) / rows
             for number, name in enumerate(self._time_bits):
-                loss = round(values + self._weight_of_time * self._mean_width(name), 9)
-                nodes.append(((loss, sum(levels), levels, number), Node(levels, name)))
+                node = Node(levels, name)
+                nodes.append(((self.mean_bits(node), sum(levels), levels, number), node))
         return [node for _, node in sorted(nodes, key=lambda pair: pair[0])]
+
+    def mean_bits(self, node: Node) -> float:
+        """What a row loses on average at a step."""
+        parts = zip(self.weights, self._value_bits(node.levels), strict=True)
+        values = sum(weight * float(bits @ self._rows) for weight, bits in parts) / self.cells.rows.sum()
+        return round(float(values) + self.weight_of_time * self._mean_width(node.granularity), 9)
 
     def _mean_width(self, granularity: str) -> float:
         """What the time of a row loses on average, in bits."""
-        bits = self._time_bits[granularity][self.cells.position]
-        return float(bits @ self.cells.rows) / float(self.cells.rows.sum())
+        if granularity not in self._mean_widths:
+            bits = self._time_bits[granularity][self.cells.position]
+            self._mean_widths[granularity] = float(bits @ self.cells.rows) / float(self.cells.rows.sum())
+        return self._mean_widths[granularity]
 
     def _combinations(self) -> list[tuple[int, ...]]:
         """All combinations of levels; if they are many, a chain that raises the cheapest column each time."""
@@ -137,26 +143,27 @@ class Scale:
                 if higher:
                     combination = (*chain[-1][:column], higher[0], *chain[-1][column + 1 :])
                     bits = self._value_bits(combination)[column] - self._value_bits(chain[-1])[column]
-                    loss = self._weights[column] * float(bits @ self._rows) / float(self._rows.sum())
+                    loss = self.weights[column] * float(bits @ self._rows) / float(self._rows.sum())
                     raised.append((round(loss, 9), column, combination))
             chain.append(min(raised)[2])
         return chain
 
     def _value_bits(self, levels: tuple[int, ...]) -> list[Floats]:
         """Per column with a hierarchy, what each combination of quasi-identifiers loses at its level."""
-        tables, bits = self.counts.levels(levels), []
-        for column in self.counts.columns:
-            value = self.cells.values[column]
-            label = label_ranks(self.counts.values(column), tables.get(column))[0][value]
-            rows, total = np.bincount(value, weights=self._rows), np.bincount(label, weights=self._rows)
-            bits.append(np.log2(total[label] / rows[value]))
-        return bits
+        tables, columns = self.counts.levels(levels), self.counts.columns
+        for column, level in zip(columns, levels, strict=True):
+            if (column, level) not in self._bits:
+                value = self.cells.values[column]
+                label = label_ranks(self.counts.values(column), tables.get(column))[0][value]
+                rows, total = np.bincount(value, weights=self._rows), np.bincount(label, weights=self._rows)
+                self._bits[column, level] = np.log2(total[label] / rows[value])
+        return [self._bits[column, level] for column, level in zip(columns, levels, strict=True)]
 
     def bits(self, node: Node) -> Floats:
         """What each cell's rows lose at a step."""
-        weighed = zip(self._weights, self._value_bits(node.levels), strict=True)
+        weighed = zip(self.weights, self._value_bits(node.levels), strict=True)
         values = np.add.reduce([np.zeros(len(self._rows)), *(weight * bits for weight, bits in weighed)])
-        time = self._weight_of_time * self._time_bits[node.granularity]
+        time = self.weight_of_time * self._time_bits[node.granularity]
         bits: Floats = values[self.cells.quasi] + time[self.cells.position]
         return bits
 
@@ -202,8 +209,9 @@ def _widths(timeline: Timeline, granularity: Granularity) -> Floats:
         edge[np.asarray(bound.is_valid())] = instants(axis, pa.chunked_array([bound.drop_null()]))
         edges.append(edge)
     # A day of dates may be shorter than the granule of the base, where a zone skips an hour.
-    widths: Floats = np.maximum(edges[1] - edges[0], 1.0)[granules.code]
-    return widths
+    widths: Floats = np.maximum(edges[1] - edges[0], 1.0)
+    # What is in a gap has no granule; it is withheld, and loses nothing where it is not counted.
+    return np.where(granules.code < 0, widths.min(), widths[granules.code])
 
 
 # What is stated about steps.

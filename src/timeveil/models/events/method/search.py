@@ -33,7 +33,7 @@ from timeveil.domain.relation import Relation
 from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Step, Tally
 from timeveil.errors import InputError
 from timeveil.models.events.method.protect import Guard
-from timeveil.models.events.parameters import EventParameters
+from timeveil.models.events.parameters import CHOICES, EventParameters
 from timeveil.reading.encoding import combine, publish_values
 from timeveil.recoding import Hierarchy
 
@@ -166,13 +166,21 @@ class Plan:
 
 
 def make_plan(
-    events: Events, relation: Relation, parameters: EventParameters, definitions: Iterable[Granularity] | None
+    events: Events,
+    relation: Relation,
+    parameters: EventParameters,
+    definitions: Iterable[Granularity] | None,
+    *,
+    by_rule: bool = False,
 ) -> Plan:
-    """Fix the base granularity, look at which granules occur, and settle what may be chosen."""
+    """Fix the base granularity, look at which granules occur, and settle what may be chosen.
+
+    `choose` is a rule, one of those with a name or `by_rule`, or else the name of a granularity.
+    """
     axis, limited = relation.clock, parameters.granularities is not None
     allowed = resolve(parameters.granularities, axis, definitions)
     named = None
-    if parameters.choose not in ("groups", "generality"):  # the rules; anything else is a name
+    if not by_rule and parameters.choose not in CHOICES:
         (named,) = resolve([parameters.choose], axis, definitions)
         allowed = allowed if named.name in {g.name for g in allowed} else (*allowed, named)
     names = [g.name for g in allowed] if limited else None
@@ -225,6 +233,7 @@ class Counts:
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}
         self.columns, self.usable = list(ladders), [levels for _, levels in ladders.values()]
+        self.tops = [hierarchy.top for hierarchy, _ in ladders.values()]
         self.order = Order(plan.timeline, plan.allowed, self.usable)
         self.values = events.values
 

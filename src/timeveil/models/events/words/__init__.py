@@ -25,7 +25,7 @@ from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges import measure
 from timeveil.models.events.judges.attack import Breach, attack
 from timeveil.models.events.judges.profile import Profile
-from timeveil.models.events.parameters import Adversary, EventParameters
+from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
 from timeveil.page.charts import candidate_shares, range_names
@@ -118,11 +118,14 @@ class Facts(ReleaseFacts):
     def reason(self) -> str:
         """Why this granularity: the key of a sentence in the templates."""
         named, rule = self.parameters["granularities"], self.parameters["choose"]
-        if rule not in ("groups", "generality"):
+        if rule not in (*CHOICES, FUNCTION):
             return "by name"
         if named is not None and len(named) == 1 and "nodes" not in self.manifest:
             return "no other"
-        if self.granularity not in self._frontier:
+        others = self.manifest.get("nodes") or [self.allowed[name] for name in self.manifest["frontier"]]
+        if rule == "groups" and any(_groups(node) > _groups(self.chosen) for node in others):
+            return "sparing"
+        if rule in ("groups", "generality") and self.granularity not in self._frontier:
             return f"{rule}, not the finest"
         if len(self.manifest.get("nodes", self.manifest["frontier"])) > 1:
             return str(rule)

@@ -1,0 +1,193 @@
+"""Which of the ways to generalise that keep the promise is taken.
+
+The calendar and the hierarchies are only partially ordered, so several ways may keep the promise while
+nothing finer does. A *measure of generality* settles it: most groups, the paper's, fewest bits lost, highest
+precision, or a function of the caller's. A measure must not fall where something is made coarser; otherwise
+the least general way would not be one of the finest, and a function that does is refused.
+
+The most groups are often reached by publishing a column as one value for all rows, which ends every question
+about it. So by default a way that keeps more columns is preferred if a row loses at most `COMPARABLE` bits
+more there. Mascetti et al. 2006 leave priorities and thresholds for the generalisation of the
+quasi-identifiers together to others (§5): they are the weights of the bits, and the levels that a hierarchy
+may go up to.
+Cost: every way that may matter is counted once, for all measures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow.compute as pc
+
+from timeveil.domain.roles import Roles
+from timeveil.errors import ParameterError
+from timeveil.models.events.method.failures import infeasible
+from timeveil.models.events.method.local import Scale
+from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization
+from timeveil.recoding import bad_hierarchy, hierarchy_from
+
+COMPARABLE = 2.0  # bits a row that it may cost to keep a column
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to generalise that keeps the promise, as a function sees it that is given as `choose`.
+
+    `levels` has the level of each column with a hierarchy. Groups are those that would be published, and
+    `rows_withheld` are in others. `bits` are lost by a row on average.
+    """
+
+    levels: Mapping[str, int]
+    granularity: str
+    groups: int
+    smallest_group: int
+    group_total: int
+    rows_withheld: int
+    bits: float
+
+
+Measure: TypeAlias = Callable[[Candidate], float]
+
+
+def choose_node(counts: Counts, feasible: Sequence[Node], measure: Measure | None) -> tuple[Node, int]:
+    """One of the feasible nodes by the rule asked for, and how many nodes that took to try."""
+    order, plan = counts.order, counts.plan
+    if plan.named:
+        representative = order.representative(plan.named)
+        feasible = [node for node in feasible if node.granularity == representative]
+    if not feasible:
+        raise infeasible(counts)
+    if plan.parameters.choose == "generality" and plan.parameters.suppress == 0:
+        best, tried = least_generalization(order, counts, counts.k)
+        if best:
+            return best, len(tried)
+    choice = _Choice(counts, feasible)
+    return choice.by(plan.parameters.choose, measure), len(order.nodes)
+
+
+class _Choice:
+    """The feasible nodes, and what speaks for each of them."""
+
+    def __init__(self, counts: Counts, feasible: Sequence[Node]) -> None:
+        self._counts, self._feasible = counts, feasible
+        self._rank = {node: number for number, node in enumerate(counts.order.nodes)}
+
+    def by(self, rule: str, measure: Measure | None) -> Node:
+        """The least general node by a rule, or by a function."""
+        counts = self._counts
+        if measure is not None:
+            numbers = self._measured(measure)
+            return self._least(lambda node: (numbers[node], counts(node).rows_omitted))
+        match rule:
+            case "generality":
+                return self._least(lambda node: (counts(node).kept_smallest, -counts(node).kept_total))
+            case "loss":
+                return self._least(lambda node: (self._scale.mean_bits(node), counts(node).rows_omitted))
+            case "precision":
+                return self._least(lambda node: (self._imprecision(node), counts(node).rows_omitted))
+        return self._sparing(lambda node: (-counts(node).kept_groups, counts(node).rows_omitted))
+
+    def _least(self, key: Callable[[Node], tuple[Any, ...]]) -> Node:
+        return min(self._feasible, key=lambda node: (*key(node), self._rank[node]))
+
+    def _sparing(self, key: Callable[[Node], tuple[Any, ...]]) -> Node:
+        """The first by its key, or of those that lose little more the first that wipes fewer columns."""
+        best = self._least(key)
+        wiped = {node: self._wiped(node) for node in self._feasible}
+        if min(wiped.values()) == wiped[best]:
+            return best
+        most = self._scale.mean_bits(best) + COMPARABLE
+        near = [node for node in self._feasible if self._scale.mean_bits(node) <= most]
+        return min(near, key=lambda node: (wiped[node], *key(node), self._rank[node]))
+
+    def _wiped(self, node: Node) -> int:
+        """How many columns, the time among them, have one label for all their values."""
+        levels = self._counts.levels(node.levels).values()
+        columns = sum(len(level) > 1 and len(pc.unique(level["published"])) == 1 for level in levels)
+        firsts = self._counts.plan.timeline.firsts(self._counts.plan.by_name(node.granularity))
+        granules = np.unique(firsts[firsts >= 0])
+        return columns + int(len(granules) == 1 < len(firsts))
+
+    @cached_property
+    def _scale(self) -> Scale:
+        return Scale(self._counts)
+
+    def _imprecision(self, node: Node) -> float:
+        """How far up the ladders a node is, on average: 0 at the values themselves, 1 at the top of each."""
+        scale, heights = self._scale, self._heights
+        parts = [(scale.weight_of_time, heights[node.granularity] / max(1, *heights.values()))]
+        for weight, level, top in zip(scale.weights, node.levels, self._counts.tops, strict=True):
+            parts.append((weight, level / top))
+        return round(sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts), 9)
+
+    @cached_property
+    def _heights(self) -> dict[str, int]:
+        """Per granularity the length of the longest chain of finer ones."""
+        order, levels = self._counts.order, self._feasible[0].levels
+        heights: dict[str, int] = {}
+        for granularity in order.granularities:  # finer ones come first
+            node = Node(levels, granularity.name)
+            below = [high for name, high in heights.items() if order.is_finer(Node(levels, name), node)]
+            heights[granularity.name] = max(below, default=-1) + 1
+        return heights
+
+    def _measured(self, measure: Measure) -> dict[Node, float]:
+        """The number that a function gives to each node; it may not be less where nodes are coarser."""
+        numbers = {node: measure(self._candidate(node)) for node in self._feasible}
+        for number in numbers.values():
+            if isinstance(number, bool) or not isinstance(number, Real) or math.isnan(number):
+                message = f"the function given as `choose` gave a {type(number).__name__}, not a number"
+                raise ParameterError(message, hint="return a number that grows with generality")
+        pairs = [(a, b) for a, b in product(numbers, numbers) if self._counts.order.is_finer(a, b)]
+        falling = sum(numbers[finer] > numbers[coarser] for finer, coarser in pairs)
+        if falling:
+            raise ParameterError(
+                f"the function given as `choose` is lower for the coarser of two ways to generalise in "
+                f"{falling:,} of {len(pairs):,} pairs",
+                hint="return a number that never falls where something is made coarser, such as the bits",
+                facts={"falling": falling, "pairs": len(pairs)},
+            )
+        return numbers
+
+    def _candidate(self, node: Node) -> Candidate:
+        tally = self._counts(node)
+        return Candidate(
+            levels=dict(zip(self._counts.columns, node.levels, strict=True)),
+            granularity=node.granularity,
+            groups=tally.kept_groups,
+            smallest_group=tally.kept_smallest,
+            group_total=tally.kept_total,
+            rows_withheld=tally.rows_omitted,
+            bits=self._scale.mean_bits(node),
+        )
+
+
+def ladders_of(
+    hierarchies: Mapping[str, Any], levels: Mapping[str, int], most: Mapping[str, int], roles: Roles
+) -> dict[str, Ladder]:
+    """Per generalised column its hierarchy and the levels that may be used: up to `most`, or the one set."""
+    ladders: dict[str, Ladder] = {}
+    for column, source in hierarchies.items():
+        if column not in roles.quasi_columns:
+            message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
+            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
+        hierarchy = hierarchy_from(source)
+        ladders[column] = (hierarchy, range(hierarchy.top + 1))
+    for limits in (most, levels):
+        for column, level in limits.items():
+            ladder = ladders.get(column)
+            if ladder is None or level not in ladder[1]:
+                message = f"`{column}` has no hierarchy, so no level of it can be set"
+                if ladder:
+                    message = f"the levels of `{column}` go from 0 to {ladder[1][-1]}"
+                hint = "set levels only for columns with a hierarchy; level 0 is the value itself"
+                raise bad_hierarchy(message, hint)
+            ladders[column] = (ladder[0], range(level + 1) if limits is most else (level,))
+    return ladders
