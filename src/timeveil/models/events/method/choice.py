@@ -30,7 +30,7 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.models.events.method.failures import infeasible
 from timeveil.models.events.method.local import Scale
-from timeveil.models.events.method.search import Counts, Ladder, Node, least_generalization
+from timeveil.models.events.method.search import Counts, Ladder, Node, label_ranks, least_generalization
 from timeveil.recoding import bad_hierarchy, hierarchy_from
 
 COMPARABLE = 2.0  # bits a row that it may cost to keep a column
@@ -100,20 +100,41 @@ class _Choice:
     def _sparing(self, key: Callable[[Node], tuple[Any, ...]]) -> Node:
         """The first by its key, or of those that lose little more the first that wipes fewer columns."""
         best = self._least(key)
-        wiped = {node: self._wiped(node) for node in self._feasible}
-        if min(wiped.values()) == wiped[best]:
+        least = {node: self._wiped(node) for node in self._feasible}
+        if min(least.values()) == least[best]:
             return best
         most = self._scale.mean_bits(best) + COMPARABLE
         near = [node for node in self._feasible if self._scale.mean_bits(node) <= most]
-        return min(near, key=lambda node: (wiped[node], *key(node), self._rank[node]))
+        chosen = (self._wiped_of_published(best), *key(best)), best
+        for node in sorted(near, key=lambda node: (least[node], *key(node), self._rank[node])):
+            if (least[node], *key(node)) >= chosen[0]:
+                break  # withholding wipes more columns and never fewer
+            chosen = min(
+                chosen, ((self._wiped_of_published(node), *key(node)), node), key=lambda pair: pair[0]
+            )
+        return chosen[1]
 
     def _wiped(self, node: Node) -> int:
         """How many columns, the time among them, have one label for all their values."""
         levels = self._counts.levels(node.levels).values()
         columns = sum(len(level) > 1 and len(pc.unique(level["published"])) == 1 for level in levels)
         firsts = self._counts.plan.timeline.firsts(self._counts.plan.by_name(node.granularity))
-        granules = np.unique(firsts[firsts >= 0])
-        return columns + int(len(granules) == 1 < len(firsts))
+        return columns + int(len(np.unique(firsts[firsts >= 0])) == 1 < len(firsts))
+
+    def _wiped_of_published(self, node: Node) -> int:
+        """The same, of what is left after withholding."""
+        counts, cells = self._counts, self._counts.cells
+        if not counts(node).rows_omitted:
+            return self._wiped(node)
+        group, _, keeps = counts.groups(node)
+        published, levels = np.flatnonzero((group >= 0) & keeps[group]), counts.levels(node.levels)
+        firsts = counts.plan.timeline.firsts(counts.plan.by_name(node.granularity))
+        shown = [(len(firsts), firsts[cells.position[published]])]
+        for column in counts.columns:
+            values = counts.values(column)
+            rank = label_ranks(values, levels.get(column))[0]
+            shown.append((len(values), rank[cells.values[column][cells.quasi[published]]]))
+        return sum(len(np.unique(labels)) == 1 < values for values, labels in shown)
 
     @cached_property
     def _scale(self) -> Scale:
