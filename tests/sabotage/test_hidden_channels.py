@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
@@ -218,3 +219,42 @@ def test_a_bound_between_two_seconds_is_no_bound(end: str, tmp_path: Path) -> No
     folder = forged(tv.Release(release.guarantee, release.manifest, {"data": table}), tmp_path / "out")
     for private in (None, ledger):
         assert [violation.code for violation in tv.verify(folder, private).violations] == ["granule"]
+
+
+@pytest.mark.parametrize("end", ["start", "end"])
+def test_a_date_with_a_time_is_no_date(end: str, tmp_path: Path) -> None:
+    release, ledger = made("time", 0)
+    folder, name = forged(release, tmp_path / "out"), f"{release.manifest['time']['column']}_{end}"
+    table = pq.read_table(folder / "data.parquet")
+    assert pa.types.is_date(table[name].type)
+    moved = pc.add(table[name].cast(pa.timestamp("ms")), pa.scalar(123, pa.duration("ms")))
+    table = table.set_column(table.schema.get_field_index(name), name, moved)
+    pq.write_table(table, folder / "data.parquet", store_schema=False)
+    resealed(folder)
+    for private in (None, ledger):
+        assert [violation.code for violation in tv.verify(folder, private).violations] == ["file-unreadable"]
+
+
+@pytest.mark.parametrize(("cell", "forgery"), [("7,", "07,"), (",1.5,", ",1.50,"), (",true", ",True")])
+def test_a_number_in_another_spelling_is_refused(cell: str, forgery: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "person": [1, 2] * 4,
+            "day": ["2024-05-01"] * 8,
+            "zip": [7] * 8,
+            "dose": [1.5] * 8,
+            "ill": [True] * 8,
+        }
+    )
+    roles = tv.Roles(respondent="person", time="day", quasi=["zip"], keep=["dose", "ill"])
+    release, ledger = tv.generalize_time(table, roles, k=2)
+    tv.write(release, tmp_path / "out", format="csv")
+    assert tv.verify(tmp_path / "out", ledger)
+    text = (tmp_path / "out" / "data.csv").read_text()
+    assert cell in text
+    (tmp_path / "out" / "data.csv").write_text(text.replace(cell, forgery, 1))
+    resealed(tmp_path / "out")
+    for private in (None, ledger):
+        assert [violation.code for violation in tv.verify(tmp_path / "out", private).violations] == [
+            "file-unreadable"
+        ]

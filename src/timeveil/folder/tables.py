@@ -9,6 +9,7 @@ JSON array.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -140,6 +141,10 @@ class Table(Columns):
     def _parquet(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if self.file.schema.names != self.schema.names:
             raise pa.ArrowInvalid("other columns than stated")
+        # Another type may hold more than a cast keeps: the time of a date, the last digits of a number.
+        for present, stated, stored in zip(self.file.schema, self.schema, _stored(self.schema), strict=True):
+            if present.type not in (stated.type, stored.type):
+                raise pa.ArrowInvalid("another type than stated")
         for batch in self.file.batches(schema.names):
             batch.validate(full=True)
             if batch.num_rows:
@@ -161,9 +166,25 @@ class Table(Columns):
         if reader.schema.names != header:
             raise pa.ArrowInvalid("the header is not that of the table")
         for batch in reader:
-            cells = pa.RecordBatch.from_arrays(batch.columns, self.schema.names)
-            typed = [_typed(cells.column(field.name), field.type) for field in schema]
-            yield pa.RecordBatch.from_arrays(typed, schema=schema)
+            cells = pa.RecordBatch.from_arrays(batch.columns, self.schema.names).select(schema.names)
+            typed = [_typed(column, field.type) for column, field in zip(cells.columns, schema, strict=True)]
+            rows = pa.RecordBatch.from_arrays(typed, schema=schema)
+            if not all(map(_is_spelt_our_way, cells.columns, rows.columns)):
+                raise pa.ArrowInvalid("a cell in another spelling")
+            yield rows
+
+
+def _stored(schema: pa.Schema) -> pa.Schema:
+    """The types of columns once they are in a Parquet file that states no others."""
+    file = io.BytesIO()
+    pq.ParquetWriter(file, schema, store_schema=False).close()
+    return pq.read_schema(file)
+
+
+def _is_spelt_our_way(texts: pa.Array, column: pa.Array) -> bool:
+    """Whether the cells are written as `write_table` does, so that 7 is not once 7 and once 07."""
+    cells = _cells(pa.chunked_array([column]))
+    return bool(cells.cast(pa.string()).equals(pa.chunked_array([texts])))
 
 
 def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.sabotage.folders import forged
+from tests.sabotage.valid import SHAPES, made
 from tests.unit.report.reports import MODELS, pair
 
 import timeveil as tv
@@ -68,3 +70,9 @@ def test_no_name_writes_a_line_of_the_letter() -> None:
 
 def test_a_name_of_ordinary_letters_stands_as_it_is() -> None:
     assert visible("Größe in cm, 体") == "Größe in cm, 体"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sentences_are_apart(shape: str, tmp_path: Path) -> None:
+    folder = forged(made(shape, 0)[0], tmp_path / "out")
+    assert not re.findall(r"[a-z)`][.:;,][A-Z][a-z]+", (folder / "README.txt").read_text("utf-8"))
