@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,7 @@ class Slots:
             return pa.array(numbers)
         return pa.array(self.granularity.label(numbers), pa.string())
 
+    @lru_cache(maxsize=64)  # noqa: B019  a push asks several times for the label of its slot
     def label(self, slot: int) -> Any:
         return slot if self.granularity is None else self.labels([slot])[0].as_py()
 
