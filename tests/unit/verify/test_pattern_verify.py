@@ -199,7 +199,7 @@ def test_tables_columns_and_types_are_those_of_a_pattern_release():
     assert "columns" in said(data=given.set_column(1, "support", given["support"].cast(pa.int32())))
     assert "columns" in said(data=given.set_column(0, "pattern", pa.array(["a"] * 11)))
     assert "tables" in said(data=given, more=given)
-    assert "tables" in said(more=given)
+    assert said(more=given) == {"tables": "the release has 1 table, not `data` alone"}
     columns = [dict(column) for column in release.manifest["columns"]][::-1]
     assert "columns" in found(replace(release, manifest={**release.manifest, "columns": columns}))
     assert "manifest" in found(Release(KAnonymity(2), release.manifest, release.parts))
@@ -287,6 +287,27 @@ def test_patterns_of_a_series_release_are_judged_by_its_letters():
     release, ledger = tv.sanitize_patterns(rows, k=3, min_support=6, symbols=4)
     assert found(release, ledger) == {}
     assert release.manifest["counts"]["virtual"] == 0
+
+
+@pytest.mark.parametrize(("items", "lost"), [("a", "1 pattern"), ("d", "1 pattern"), ("abcd", "4 patterns")])
+def test_an_item_that_enough_people_have_is_published(items, lost):
+    """Left out with all that contains it, nobody but the custodian can miss it."""
+    patterns = ["_9", "a6", "b7", "c2", "d6", "ab4", "ad3", "bc2", "bd4", "cd2", "bcd2"]
+    shown = " ".join(pattern for pattern in patterns if not set(items) & set(pattern))
+    release, ledger = example_a(shown, ["ab", "ab", "bd", "bd"])
+    assert found(release, ledger)["lost"] == f"{lost} that at least 2 people have not published"
+
+
+@pytest.mark.parametrize("instants", [[], [""], ["t0", "t0"]])
+def test_instants_are_named_each_once(instants):
+    case = oracle.Case(D, k=2, least=3, symbols=3)
+    messages = [
+        violation.message
+        for violation in verify(
+            with_section(oracle.release_of(case), "patterns", instants=instants)
+        ).violations
+    ]
+    assert messages == ["the manifest names no instant, an empty one, or one twice"]
 
 
 def test_another_ledger_is_refused():

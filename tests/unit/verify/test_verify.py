@@ -15,10 +15,12 @@ from tests.oracles import judges as oracle
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.ordering import canonical
 from timeveil.domain.release import Deferred, Release
+from timeveil.domain.roles import Roles
 from timeveil.domain.stored import Stored
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.row_order import check_row_order
 from timeveil.judging import attack, measure, verify
+from timeveil.models.events.method import generalize_time
 
 CANARY = "canary"
 
@@ -134,6 +136,8 @@ def test_a_second_table_is_refused(pair):
         ("columns", None, "manifest"),
         ("columns", ["zip"], "manifest"),
         ("candidates", {"week": 1}, "manifest"),
+        ("candidates", ["week"], "manifest"),
+        ("candidates", {1: {}}, "manifest"),
         ("counts", {"rows": 12}, "manifest"),
         ("time", {"column": 3}, "manifest"),
         ("guarantee", {"name": "k-anonymity", "k": 2}, "guarantee"),
@@ -233,6 +237,10 @@ def test_a_frontier_is_there_and_feasible(pair):
     node = {"levels": {}, "granularity": "week", **tally}
     assert verify(edited(release, nodes=[node]))
     assert set(found(edited(release, nodes=[{**node, "granularity": "day"}]))) == {"candidates"}
+    candidates = dict.fromkeys(("week", "month"), release.manifest["candidates"]["week"])
+    assert verify(edited(release, candidates=candidates, nodes=[node]))
+    more = edited(release, candidates=candidates, nodes=[node], frontier=["week", "month"])
+    assert set(found(more)) == {"candidates"}
 
 
 def test_another_calendar_than_stated_is_refused(pair):
@@ -366,3 +374,35 @@ def test_values_of_every_type_have_an_order(kind):
         check_row_order(Release(KAnonymity(2), {}, {"data": rows}), ["v"], findings)
         assert len(findings.violations) == bool(wrong)
         assert all(v.message.startswith(f"{wrong} rows not in") for v in findings.violations)
+
+
+@pytest.mark.parametrize("day", [dt.date(1, 1, 3), dt.date(9999, 12, 31)])
+def test_a_week_that_begins_or_ends_beyond_the_calendar_is_one(day):
+    table = pa.table({"who": ["a", "b"], "at": [day, day]})
+    release, ledger = generalize_time(table, Roles(respondent="who", time="at"), 2, choose="week-sunday")
+    line = release.table.to_pylist()[0]
+    assert [line["at_start"], line["at_end"]].count(None) == 1
+    assert verify(release, ledger).violations == ()
+
+
+def test_a_row_in_a_gap_belongs_nowhere_if_the_manifest_counts_none():
+    """Rows of a weekend would go to Monday, but this release says that there were none."""
+    friday, saturday, monday = (dt.date(2024, 3, day) for day in (1, 2, 4))
+    table = pa.table({"who": list("abcabc"), "at": [friday] * 3 + [monday] * 3})
+    release, ledger = generalize_time(
+        table, Roles(respondent="who", time="at"), 3, choose="business-day", gaps="next"
+    )
+    assert verify(release, ledger).violations == ()
+    at = pa.array([friday] * 3 + [monday] * 2 + [saturday])
+    original = replace(ledger.original, data=ledger.original.table.set_column(1, "at", at))
+    said = found(release, replace(ledger, original=original))
+    assert said["no-class"] == "1 row not withheld, but in no published granule"
+
+
+def test_a_label_may_be_spelt_like_its_only_value_and_like_no_other():
+    zips = pa.table({"value": list("abcd"), "1": ["ab", "ab", "c", "x"]})
+    people = {"who": [f"p{n}" for n in range(12)], "at": [dt.date(2024, 3, 1)] * 12, "zip": list("abcd") * 3}
+    roles = Roles(respondent="who", time="at", quasi=["zip"])
+    pair = generalize_time(pa.table(people), roles, 3, hierarchies={"zip": zips}, levels={"zip": 1})
+    assert pair[0].manifest["distinct_labels"] == ["zip"]
+    assert verify(*pair).violations == ()

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.oracles import judges_series as oracle
+from tests.sabotage.valid import made
 
 from timeveil.domain.guarantee import KAnonymity, KPAnonymity
 from timeveil.domain.relation import Relation
@@ -150,7 +151,7 @@ def test_tables_columns_and_types_are_those_that_are_stated():
     wide = given.set_column(0, "group", given["group"].cast(pa.int64()))
     assert tables(data=wide)["columns"] == "column `group` is not of the stated type"
     assert "2 tables" in tables(data=given, more=given)["tables"]
-    assert "tables" in tables(more=given)
+    assert tables(more=given) == {"tables": "the release has 1 table, not `data` alone"}
 
 
 def test_roles_follow_from_the_instants():
@@ -304,13 +305,14 @@ def test_instants_asked_for_in_another_order_or_twice_are_stated_in_theirs():
 
 
 @pytest.mark.parametrize("rounded", [None, 3])
-@pytest.mark.parametrize("kind", ["blanks", "decimal", "large"])
+@pytest.mark.parametrize("kind", ["blanks", "decimal", "wide", "large"])
 def test_numbers_are_read_as_the_method_reads_them(kind, rounded):
     """Blanks around a number of a CSV file, and decimals, whose nearest float Arrow may miss."""
     values = [f"{value / 100:.2f}" for value in range(1000, 1060)]
     made = {
         "blanks": pa.array([f" {value}\t" for value in values[:-1]] + [" +9.5 "]),
         "decimal": pa.array([Decimal(value) for value in values], pa.decimal128(10, 2)),
+        "wide": pa.array([Decimal(value) for value in values], pa.decimal256(45, 2)),
         "large": pa.array([f" {value}" for value in values], pa.large_string()),
     }[kind]
     roles = Roles(series=["a", "b"])
@@ -327,3 +329,40 @@ def test_a_cell_of_blanks_is_a_gap():
     table = pa.table({"a": column, "b": column.take(pa.array([5, 4, 3, 1, 0, 0]))})
     pair = anonymize_series(table, Roles(series=["a", "b"]), k=2, p=1, method="naive", fill="forward")
     assert verify(*pair).violations == ()
+
+
+@pytest.mark.parametrize("instants", [[], [*YEARS, YEARS[0]]])
+def test_instants_are_stated_and_none_twice(instants):
+    release, _ = table_3()
+    manifest = {**release.manifest, "series": {**release.manifest["series"], "instants": instants}}
+    messages = [violation.message for violation in verify(replace(release, manifest=manifest)).violations]
+    assert "the manifest has no instants, or one of them twice" in messages
+
+
+def test_values_that_are_no_numbers_cannot_be_promised_l():
+    release, _ = made("series, naive, l", 0)
+    income = release.table.schema.get_field_index("income")
+    table = release.table.set_column(income, "income", pa.array(["x"] * release.table.num_rows))
+    columns = [{**c, "type": "string"} if c["name"] == "income" else c for c in release.manifest["columns"]]
+    lie = replace(release, manifest={**release.manifest, "columns": columns}, parts={"data": table})
+    assert found(lie)["values-below-l"] == (
+        "column `income` does not hold numbers, and only numbers are exchanged for l"
+    )
+
+
+def test_the_last_letter_of_the_highest_level_has_no_upper_border():
+    names = list("abcdefgh")
+    table = pa.table({name: [9.0 * (name == "h")] * 6 for name in names})
+    release, ledger = anonymize_series(table, Roles(series=names), k=3, p=2, max_level=52, method="kapra")
+    assert set(release.table["pattern"].to_pylist()) == {"sssssssZ"}
+    assert verify(release, ledger).violations == ()
+
+
+def test_a_row_of_the_original_without_a_time_is_a_value_of_nobody():
+    release, ledger = made("series, kapra, long", 0)
+    rows = ledger.original.table
+    more = pa.Table.from_pylist([{**rows.to_pylist()[4], "at": None}], schema=rows.schema)
+    entry = pa.Table.from_pylist([{"row": rows.num_rows}], schema=ledger.table.schema)
+    original = replace(ledger.original, data=pa.concat_tables([rows, more]))
+    entries = pa.concat_tables([ledger.table, entry])
+    assert verify(release, replace(ledger, original=original, entries=entries)).violations == ()
