@@ -39,6 +39,14 @@ _TESTS = {
     "patterns": ["tests/unit/verify/test_pattern_verify.py"],
 }
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
+_OTHER_JUDGES = {
+    "time": ["tests/unit/measure/test_loss.py", "tests/unit/query/test_window.py"],
+    "stream": ["tests/unit/query/test_stream.py"],
+    "series": ["tests/unit/measure/test_series_loss.py"],
+    "patterns": ["tests/unit/measure/test_pattern_loss.py"],
+}
+"""Tests of judges that read the same evidence as `verify`."""
+_ALL_MODELS = ["tests/unit/query/test_codes.py", "tests/unit/compare/test_compare.py"]
 _JUDGES = ("verify", "manifest", "definition", "evidence")
 """Modules of a model that check its promise."""
 _SHARED = ("checks", "codes", "published")
@@ -123,6 +131,10 @@ def survives_the_catalogue(module: str, mutant: Mutant, shown: list[Shown]) -> b
 
 def survives_the_tests(module: str, mutant: Mutant) -> bool:
     files = [_EDGES, *(file for model in models_of(module) for file in _TESTS[model])]
+    if "evidence" in module:
+        files += [file for model in models_of(module) for file in _OTHER_JUDGES[model]]
+    if module.startswith("timeveil.evidence"):
+        files += _ALL_MODELS
     environment = {**os.environ, "MUTANT": f"{module}:{mutant.number}", "CI": "1"}
     command = [
         sys.executable,

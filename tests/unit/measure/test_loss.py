@@ -7,9 +7,11 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.oracles import judges as oracle
 
+import timeveil as tv
 from timeveil.errors import ParameterError
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, measure
@@ -33,6 +35,22 @@ def test_a_release_by_day_of_dates_loses_nothing():
     assert (loss.width_before, loss.width_after, loss.width_unit) == (86_400, 86_400, "second")
     assert (loss.window_error_median, loss.window_error_mean) == (0, 0)
     assert (loss.rows, loss.suppressed, loss.suppressed_people) == (40, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("at", "unit", "width"),
+    [
+        (pa.array([1, 1_000], pa.timestamp("ms")), None, 0.001),
+        (pa.array([1, 60], pa.timestamp("s")), None, 1),
+        (pa.array([300, 900], pa.timestamp("s")), None, 300),
+        (pa.array([0, 86_400], pa.timestamp("s")), None, 86_400),
+        (pa.array([2, 5], pa.int64()), "hour", 3_600),
+    ],
+)
+def test_the_width_before_is_the_precision_of_the_times(at, unit, width):
+    table = pa.table({"who": ["a", "b"], "at": at})
+    roles = tv.Roles(respondent="who", time="at")
+    assert tv.measure(*tv.generalize_time(table, roles, 2, unit=unit)).width_before == width
 
 
 def test_coarser_granules_are_wider_and_answer_worse():

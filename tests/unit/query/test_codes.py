@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeveil.errors import InputError
-from timeveil.evidence.codes import align, encode, fold
+from timeveil.evidence.codes import align, dense, encode, fold, plain_type, ranked, same_values, within_room
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
 
@@ -74,3 +77,47 @@ def test_folding_numbers_combinations_in_order(rows):
     order = {row: place for place, row in enumerate(sorted(set(rows)))}
     assert codes.tolist() == [order[row] for row in rows]
     assert count == len(order)
+
+
+@pytest.mark.parametrize("space", [10, 2_000_000])
+def test_codes_without_holes_whether_many_or_few_of_the_possible_ones_occur(space):
+    codes, count = dense(np.array([9, 0, 9, 4]), space)
+    assert (codes.tolist(), count) == ([2, 0, 2, 1], 3)
+
+
+@pytest.mark.parametrize("least", [0, -3, -(2**62)])
+def test_values_however_far_apart_are_ranked(least):
+    values, index = ranked(np.array([2**61, least, 5, least, 2**61]))
+    assert (values.tolist(), index.tolist()) == ([least, 5, 2**61], [2, 0, 1, 0, 2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain"),
+    [
+        (pa.large_string(), pa.string()),
+        (pa.string_view(), pa.string()),
+        (pa.large_binary(), pa.binary()),
+        (pa.binary_view(), pa.binary()),
+        (pa.dictionary(pa.int8(), pa.large_string()), pa.string()),
+        (pa.int16(), pa.int16()),
+    ],
+)
+def test_a_type_is_that_of_its_values_whatever_their_layout(kind, plain):
+    assert plain_type(kind) == plain
+
+
+def test_columns_have_the_same_values_if_each_is_as_frequent():
+    more, fewer = (pa.chunked_array([list(values)]) for values in ("aab", "abb"))
+    assert same_values(more, pa.chunked_array([["b", "a"], ["a"]]))
+    assert not same_values(more, fewer)
+    assert not same_values(fewer, more)
+
+
+def test_pieces_are_read_as_long_as_there_is_room_for_all_of_them():
+    file = SimpleNamespace(room=24, path=Path("data.parquet"))
+    pieces = [(np.zeros(1),)] * 7
+    assert len(list(within_room(file, pieces[:3]))) == 3
+    assert len(list(within_room(file, pieces[:6], rooms=2))) == 6
+    for too_many, rooms in ((pieces[:4], 1), (pieces, 2)):
+        with pytest.raises(InputError, match="would take more than 24 bytes in memory"):
+            list(within_room(file, too_many, rooms))
