@@ -67,7 +67,8 @@ def run_doctest(block: Block, page: str, namespace: dict[str, Any]) -> None:
         pytest.fail("".join(said), pytrace=False)
 
 
-def run_console(block: Block, page: str) -> None:
+def run_console(block: Block, page: str) -> int:
+    """The status of the last command; what is not as the page shows it fails."""
     status = 0
     session = commands(block.text)
     for place, (command, shown) in enumerate(session):
@@ -81,6 +82,7 @@ def run_console(block: Block, page: str) -> None:
         status_is_shown = place + 1 < len(session) and session[place + 1][0] == "echo $?"
         if status and not status_is_shown:
             pytest.fail(f"{where}\nexit {status}\n{printed}", pytrace=False)
+    return status
 
 
 def commands(session: str) -> list[tuple[str, str]]:

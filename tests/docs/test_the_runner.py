@@ -46,7 +46,10 @@ def test_a_command_that_fails_unseen_fails_the_page() -> None:
 
 
 def test_the_status_of_the_last_command_is_known_to_the_next() -> None:
-    test_examples.run_console(console("$ echo no; (exit 3)\nno\n$ echo $?\n3\n"), "page.md")
+    known = console("$ echo no; (exit 3)\nno\n$ echo $?\n3\n")
+    assert test_examples.run_console(known, "page.md") == 0
+    with pytest.raises(pytest.fail.Exception, match="Expected:\n    4\nGot:\n    3"):
+        test_examples.run_console(console("$ echo no; (exit 3)\nno\n$ echo $?\n4\n"), "page.md")
 
 
 def test_a_command_of_ours_does_the_same_here_as_in_a_process() -> None:

@@ -335,7 +335,9 @@ def test_a_parent_that_cannot_be_written_is_said_so(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "denied")
 
     monkeypatch.setattr(Path, "mkdir", forbidden)
-    refused("no-permission", plain_release(), tmp_path / "out")
+    error = refused("no-permission", plain_release(), tmp_path / "out")
+    assert error.message == "no permission to write `out`"
+    assert names(tmp_path) == []
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
