@@ -8,9 +8,6 @@ prints.
 from __future__ import annotations
 
 import datetime as dt
-import os
-import subprocess
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
+from timeveil.cli.frame import run
 
 MARK = "Xq7canary"
 ROLES = tv.Roles(respondent="who", time="when", quasi=["where"], sensitive=["what"])
@@ -335,21 +333,16 @@ COMMANDS: dict[str, tuple[list[Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_command_line_is_silent_about_values(name: str, tmp_path: Path) -> None:
+def test_the_command_line_is_silent_about_values(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     when, arguments = COMMANDS[name]
     pyarrow.csv.write_csv(table(when=when), tmp_path / "in.csv")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-c", "from timeveil.cli import main; main()"),
-            *("generalize-time", "in.csv", "--out", "out", *COMMON, *arguments),
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode in (2, 3), done.stderr
-    assert "Traceback" not in done.stderr
-    assert_clean(done.stdout + done.stderr)
+    monkeypatch.chdir(tmp_path)
+    code = run(["generalize-time", "in.csv", "--out", "out", *COMMON, *arguments])
+    said = capfd.readouterr()
+    assert code in (2, 3), said.err
+    assert said.err
+    assert "Traceback" not in said.err
+    assert_clean(said.out + said.err)
     assert not (tmp_path / "out").exists()

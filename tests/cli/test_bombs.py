@@ -55,8 +55,8 @@ def zeros(size: int) -> bytes:
 
 
 def lying(path: Path) -> None:
-    """Every page has a gigabyte of zeros behind its values; the footer knows nothing of it."""
-    size = 1 << 30
+    """Every page has more zeros behind its values than may be in memory; the footer knows nothing of them."""
+    size = (MOST + 100) << 20
     body = zeros(size)
 
     def inflated(header: thrift.Struct, _: bytes) -> thrift.Page:

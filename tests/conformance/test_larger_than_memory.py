@@ -14,7 +14,7 @@ import pytest
 import timeveil as tv
 
 ROLES = tv.Roles(respondent="who", time="when", quasi=["zip"], keep=["note"])
-ROWS = 1_000_000
+ROWS = 900_000
 LIMIT = "120MB"
 
 
@@ -42,7 +42,7 @@ def test_a_file_above_the_memory_limit_gives_the_same_release(large, tmp_path, m
     spill = tmp_path / "spill"
     spill.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(spill))
-    names = ["day", "week", "month", "all"]
+    names = ["month", "all"]
     options = {"granularities": names, "accept_risk": ["note"]}
     release, ledger = tv.generalize_time(large, ROLES, 5, engine="duckdb", memory_limit=LIMIT, **options)
     assert any(spill.iterdir())

@@ -115,9 +115,9 @@ def test_up_finds_the_granule_that_holds_all_of_it(g: str, h: str, ats: list[dt.
 
 @pytest.mark.parametrize("g", sorted(oracle.MAKERS))
 def test_finer_than_agrees_with_looking_at_many_granules(g: str) -> None:
-    """The last day of every year, the eves of terms and 49 other days of 20 years, at several hours."""
-    days = [dt.datetime(2000 + n, *eve) for n in range(20) for eve in ((12, 31), (1, 31), (6, 30), (8, 31))]
-    days += [dt.datetime(2000, 1, 1) + dt.timedelta(days=149 * n) for n in range(49)]
+    """The last day of every year, the eves of terms and 49 other days of 12 years, at several hours."""
+    days = [dt.datetime(2000 + n, *eve) for n in range(12) for eve in ((12, 31), (1, 31), (6, 30), (8, 31))]
+    days += [dt.datetime(2000, 1, 1) + dt.timedelta(days=89 * n) for n in range(49)]
     probes = [day + dt.timedelta(hours=hour) for day in days for hour in (0, 5, 14, 23)]
     for h in sorted(oracle.MAKERS):
         assert is_finer_than(CATALOGUE[g], CATALOGUE[h]) == oracle.finer(g, h, iter(probes)), (g, h)

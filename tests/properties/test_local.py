@@ -306,7 +306,7 @@ def test_the_integer_program_finds_what_can_be_seen():
 
 
 @pytest.mark.parametrize("way", ["refined", "local", "tiling"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_engines_agree(way, seed):
     rng = np.random.default_rng(seed)
     rows = [

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from tests.effort import some
 
 from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError
@@ -79,7 +80,7 @@ def shapes(chance: np.random.Generator) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_keeps_what_it_promises(method: str, kind: str) -> None:
-    for seed in range(40):
+    for seed in range(some(40)):
         chance = np.random.default_rng([seed, KINDS.index(kind)])
         count, instants, k, p = shapes(chance)
         if method != "representative":
@@ -136,6 +137,8 @@ def test_the_whole_is_what_the_verifier_wants(method: str, kind: str) -> None:
             "publish_pattern": [None, part[:1]][seed // 4],
             "method": method,
         }
+        if method in ("adaptive", "representative"):
+            given["effort"] = seed % 2
         release, ledger = anonymize_series(table, roles, k=k, p=p, **given)
         assert verify(release).violations == ()
         assert verify(release, ledger).violations == ()
@@ -171,8 +174,7 @@ def test_the_order_of_rows_changes_nothing(method: str, kind: str) -> None:
     chance = np.random.default_rng(5)
     table, roles = table_of(series(kind, 200, 5, chance), chance)
     one, _ = anonymize_series(table, roles, k=8, p=4, method=method)
-    for _ in range(2):
-        order = chance.permutation(200)
-        other, ledger = anonymize_series(table.take(pa.array(order)), roles, k=8, p=4, method=method)
-        assert verify(other, ledger).violations == ()
-        assert other.table.equals(one.table)
+    order = chance.permutation(200)
+    other, ledger = anonymize_series(table.take(pa.array(order)), roles, k=8, p=4, method=method)
+    assert verify(other, ledger).violations == ()
+    assert other.table.equals(one.table)

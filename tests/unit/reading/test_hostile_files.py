@@ -68,8 +68,8 @@ def test_a_parquet_bomb_of_overlapping_texts(tmp_path, monkeypatch, stored):
 def test_a_parquet_bomb_of_lists(tmp_path, monkeypatch, stored):
     """A row may have any number of items, so few rows at a time would not help."""
     monkeypatch.setenv("TIMEVEIL_LIMITS", "unpacked=10MB,ratio=1")
-    texts = pa.DictionaryArray.from_arrays(np.zeros(50_000, np.int32), pa.array([CANARY * 1000]))
-    lists = pa.ListArray.from_arrays(pa.array([0, 50_000], pa.int32()), texts)
+    texts = pa.DictionaryArray.from_arrays(np.zeros(5_000, np.int32), pa.array([CANARY * 1000]))
+    lists = pa.ListArray.from_arrays(pa.array([0, 5_000], pa.int32()), texts)
     pq.write_table(pa.table({"what": lists}), tmp_path / "in.parquet", store_schema=False)
     refused(tmp_path / "in.parquet", "too-large", Roles(item="what"), stored=stored)
 

@@ -43,7 +43,7 @@ def check(matrix: np.ndarray, found: Partition, k: int, p: int, max_level: int, 
 
 def test_promises_hold_on_all_sorts_of_series() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(some(600)):
+    for _ in range(some(300)):
         matrix, k, p = drawn(rng)
         center = str(rng.choice(["mean", "median"]))
         most, effort = int(rng.choice([2, 5, 20, 52])), int(rng.integers(0, 2))
@@ -55,7 +55,7 @@ def test_promises_hold_on_all_sorts_of_series() -> None:
 
 def test_promises_of_representatives() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(some(400)):
+    for _ in range(some(200)):
         matrix, k, p = drawn(rng)
         found = representative(matrix, k, p, effort=int(rng.integers(0, 2)))
         assert not found.own
