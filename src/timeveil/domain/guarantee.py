@@ -33,7 +33,10 @@ class Promise(Checked):
 
     def as_dict(self) -> dict[str, Any]:
         """The promise as `release.json` states it."""
-        stated = {name: v for name, v in self.as_arguments().items() if v or name not in self.if_set}
+        stated = dict(self.as_arguments())
+        for name in self.if_set:
+            if not stated[name] or stated[name] == self.table()[name].default:
+                del stated[name]
         return {"name": self.name, **stated}
 
 
@@ -47,7 +50,8 @@ class KAnonymity(Promise):
     'every combination of quasi-identifiers and time is shared by at least 5 different people'
 
     A group is everyone who shares such a value. With `protect`, every group keeps a promise about sensitive
-    columns; with `dominance`, nobody has more than that share of a group's rows.
+    columns; with `dominance`, nobody has more than that share of a group's rows; with `visits=2`, at least k
+    people are in both of any two groups that a person is in.
 
     >>> KAnonymity(5, protect={"result": "at-most:1/3"}).sentence.partition("; ")[2]
     'in every group, no value of `result` is held by more than 1/3 of the people'
@@ -58,7 +62,7 @@ class KAnonymity(Promise):
     model = "time"
     name = "k-anonymity"
     words = "every combination of quasi-identifiers and time is shared by at least {0.k} different people"
-    if_set = ("protect", "dominance")
+    if_set = ("protect", "dominance", "visits")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
@@ -75,6 +79,9 @@ class KAnonymity(Promise):
         below=1,
         example=0.5,
     )
+    visits: int = parameter(
+        "Number of visits of a person that an outsider may know.", default=1, at_least=1, at_most=2, example=2
+    )
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
@@ -88,7 +95,7 @@ class KAnonymity(Promise):
     @property
     def further(self) -> bool:
         """Whether more is promised than a number of people."""
-        return bool(self.protect or self.dominance)
+        return bool(self.protect or self.dominance or self.visits > 1)
 
     @property
     def protections(self) -> dict[str, AnyProtection]:
@@ -101,6 +108,8 @@ class KAnonymity(Promise):
         promises = [promise.sentence(column) for column, promise in self.protections.items()]
         if self.dominance:
             promises.append(f"in every group, nobody has more than {literal(self.dominance)} of the rows")
+        if self.visits > 1:
+            promises.append(f"any two groups that a person is in have at least {self.k} people in common")
         return promises
 
     @property

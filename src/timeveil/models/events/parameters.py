@@ -88,6 +88,11 @@ class EventParameters(Reading):
         "Largest share of a group's rows that one person may have.",
         default=None, above=0, below=1, example=0.5
     )
+    visits: int = parameter(
+        "Number of visits of a person that an outsider may know: with 2, any two groups that a person is in "
+        "have k people in common.",
+        default=1, at_least=1, at_most=2, example=2
+    )
     hierarchies: Mapping[str, Any] | None = parameter(
         "How a quasi-identifier may be made coarser: a file, intervals, prefixes or suppression.",
         default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW"
@@ -130,7 +135,7 @@ class EventParameters(Reading):
 
     @property
     def promise(self) -> KAnonymity:
-        return KAnonymity(self.k, protect=self.protect, dominance=self.dominance)
+        return KAnonymity(self.k, protect=self.protect, dominance=self.dominance, visits=self.visits)
 
     @rule("memory_limit", "engine")
     def only_duckdb_keeps_a_limit(self) -> Problem:
@@ -163,6 +168,16 @@ class EventParameters(Reading):
         return (
             "rows in gaps cannot be withheld or moved where rows are not made coarser alike",
             'use {gaps="skip"}, or leave {recode} out',
+        )
+
+    @rule("visits", "recode")
+    def pairs_are_counted_in_one_answer(self) -> Problem:
+        """Groups that are made one after another are not compared with each other."""
+        if self.visits == 1 or self.recode == "global":
+            return None
+        return (
+            "two known visits are promised where all rows are made coarser alike only",
+            "leave {recode} out, or {visits}",
         )
 
     @rule("choose", "recode")

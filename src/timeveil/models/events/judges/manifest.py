@@ -34,7 +34,11 @@ _LEVELS = Named({"level": from_to(1, 1_000), "name": TEXT})
 _CHOICE_RULES = ("groups", "generality", "loss", "precision", "function")
 _ROUNDING = 1e-9
 
-_FURTHER: Mapping[str, checks.Shape] = {"protect?": Named(TEXT), "dominance?": checks.SHARE}
+_FURTHER: Mapping[str, checks.Shape] = {
+    "protect?": Named(TEXT),
+    "dominance?": checks.SHARE,
+    "visits?": checks.COUNT,
+}
 _SHORT = dict.fromkeys(("groups_short?", "rows_short?"), COUNT)
 
 MANIFEST = checks.manifest_of(

@@ -32,6 +32,7 @@ _CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
 SENTENCES = {
     "protect:column": "a promise is stated about `{name}`, which is not a sensitive column of the release",
     "protect:dominance": "{below:group} in which one person has more than {share} of the rows",
+    "protect:visits": "{below:group} with fewer than {k:person} in common with another group of one of them",
     "protect:order": "closeness is promised of `{name}`, whose values have no order or are not all in it",
     "protect:parameters": "the parameters state other promises about groups than the guarantee",
     "protect:people": "{below:group} in which the people do not keep {promise} about `{name}`",
@@ -55,8 +56,8 @@ def protections_of(evidence: Evidence) -> dict[str, AnyProtection]:
 def check_stated(evidence: Evidence, findings: Findings) -> None:
     """Expect promises about sensitive columns alone, and the parameters that made them."""
     promise, parameters = promise_of(evidence), evidence.release.manifest["parameters"]
-    stated = parameters.get("protect"), parameters.get("dominance")
-    findings.expect("protect:parameters", stated == (promise.protect, promise.dominance))
+    stated = parameters.get("protect"), parameters.get("dominance"), parameters.get("visits", 1)
+    findings.expect("protect:parameters", stated == (promise.protect, promise.dominance, promise.visits))
     for name in promise.protections:
         findings.expect("protect:column", name in evidence.columns("sensitive"), name=name)
 
@@ -92,45 +93,67 @@ def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: 
     promise = promise_of(evidence)
     for column, stated in protections_of(evidence).items():
         findings.expect("protect:order", ranks_of(evidence, column, stated) is not None, name=column)
-    for name, breaks in breaking(evidence, rows, group):
-        below = int(breaks.sum())
-        if name is None:
-            findings.check(f"in every group, nobody has more than {promise.dominance} of the rows")
-            findings.expect("protect:dominance", not below, below=below, share=promise.dominance)
-        else:
+    for (code, name), breaks in breaking(evidence, rows, group):
+        facts = {"below": int(breaks.sum()), "share": promise.dominance, "k": promise.k, "name": name}
+        sentence = f"in every group, nobody has more than {promise.dominance} of the rows"
+        if code == "protect:visits":
+            sentence = f"any two groups that a person is in have at least {promise.k} people in common"
+        elif code == "protect:people":
             stated = promise.protections[name]
-            findings.check(stated.sentence(name))
-            described = f"{stated.spelling}:{stated.amount}"
-            findings.expect("protect:people", not below, below=below, promise=described, name=name)
+            sentence, facts["promise"] = stated.sentence(name), f"{stated.spelling}:{stated.amount}"
+        findings.check(sentence)
+        findings.expect(code, not facts["below"], **facts)
 
 
-def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tuple[str | None, Mask]]:
-    """Per promise, by its column, the groups that break it; None is the share of one person's rows."""
+def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tuple[tuple[str, str], Mask]]:
+    """Per promise the groups that break it; a promise is known by its violation, and by its column if any."""
     people, promise, groups = evidence.people, promise_of(evidence), int(group.max(initial=-1)) + 1
-    member, _, often = distinct_pairs(group, people.person[rows], people.people)
+    member, owner, often = distinct_pairs(group, people.person[rows], people.people)
     crowd = np.bincount(member, minlength=groups)
     if promise.dominance:
         total = np.bincount(group, minlength=groups)
         breaks = np.zeros(groups, bool)
         breaks[member[often / total[member] > promise.dominance + _ROUNDING]] = True
-        yield None, breaks
+        yield ("protect:dominance", ""), breaks
+    if promise.visits > 1:
+        large = crowd[member] >= promise.k
+        yield ("protect:visits", ""), _meeting_few(member[large], owner[large], groups, promise.k)
     for name, protection in protections_of(evidence).items():
         numbered = ranks_of(evidence, name, protection)
         if numbered is None:
             continue
         (rank, size), values = numbered, evidence.original_column(name)
         complete = np.flatnonzero(people.complete)
-        owner, count = fold([(group, groups), (people.person[rows], people.people)], len(rows))
-        group_of_owner = np.zeros(count, np.int64)
-        group_of_owner[owner] = group
-        holder, value, _ = distinct_pairs(owner, rank[values.codes[rows]], size)
-        holds = distinct_pairs(group_of_owner[holder], value, size)
+        membership, count = fold([(group, groups), (people.person[rows], people.people)], len(rows))
+        group_of_member = np.zeros(count, np.int64)
+        group_of_member[membership] = group
+        holder, value, _ = distinct_pairs(membership, rank[values.codes[rows]], size)
+        holds = distinct_pairs(group_of_member[holder], value, size)
         _, everywhere, _ = distinct_pairs(people.person[complete], rank[values.codes[complete]], size)
         overall = np.bincount(everywhere, minlength=size) / max(len(everywhere), 1)
         if isinstance(protection, AtMost):
             bounded = bounded_ranks(evidence, name, protection)[holds[1]]
             holds = (holds[0][bounded], holds[1][bounded], holds[2][bounded])
-        yield name, _breaks(protection, holds, crowd, overall) & (crowd > 0)
+        yield ("protect:people", name), _breaks(protection, holds, crowd, overall) & (crowd > 0)
+
+
+def _meeting_few(group: Integers, owner: Integers, groups: int, k: int) -> Mask:
+    """The groups with fewer than k people in common with another group that one of their people is in."""
+    order = np.lexsort((group, owner))
+    group, owner = group[order], owner[order]
+    pairs, often = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    waiting: list[Integers] = []
+    for apart in range(1, int(np.bincount(owner).max(initial=0)) + 1):
+        same = owner[apart:] == owner[:-apart]
+        waiting.append(group[:-apart][same] * groups + group[apart:][same])
+        if not same.any() or sum(map(len, waiting)) > _CELLS_AT_ONCE:
+            pairs, index = np.unique(np.concatenate([pairs, *waiting]), return_inverse=True)
+            weights = np.concatenate([often, *(np.ones(len(more), np.int64) for more in waiting)])
+            often, waiting = np.bincount(index.ravel(), weights=weights).astype(np.int64), []
+    few = pairs[often < k]
+    breaks = np.zeros(groups, bool)
+    breaks[few // groups] = breaks[few % groups] = True
+    return breaks
 
 
 def _is_named(values: pa.Array, promise: AtMost) -> Mask:

@@ -76,6 +76,7 @@ def generalize_time(
     weights: Mapping[str, float] | None = None,
     protect: Mapping[str, AnyProtection | str] | None = None,
     dominance: float | None = None,
+    visits: int = 1,
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
     levels: Mapping[str, int] | None = None,
     max_levels: Mapping[str, int] | None = None,
@@ -107,7 +108,8 @@ def generalize_time(
     possible (`"local"`) or in periods that do not overlap (`"tiling"`); `weights` says how much the
     precision of a column, or of the time, matters then and with `"loss"` and `"precision"`. `protect` says
     what every group promises about a sensitive column, `AtMost(1/3)`, `Distinct(3)`, `Entropy(3)` or
-    `Closeness(0.2)`, and `dominance` is the largest share of a group's rows that one person may have. `gaps`
+    `Closeness(0.2)`, and `dominance` is the largest share of a group's rows that one person may have. With
+    `visits=2`, any two groups that a person is in have k people in common. `gaps`
     says what happens to rows in no granule: `"error"`, `"skip"` that granularity, `"suppress"` them, or take
     the `"next"` granule.
 

@@ -6,8 +6,8 @@ it. `AtMost` compares holders with the group's people. `Entropy` (Machanavajjhal
 several counts once for each.
 
 What merging does
-    Number of people, number of values, share of rows of one person: groups that keep the promise keep it
-    together.
+    Number of people, number of values, share of rows of one person, people in common with another group:
+    groups that keep the promise keep it together.
     Share, entropy and closeness: not when people recur. One of the two people of a group holds a, and one of
     the two of another; if the person who does not is the same, a is held by two of three together.
 
@@ -39,6 +39,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+GROUPS_AT_ONCE = 1_000
 SLACK = 1e-9  # a share such as 1/3 of 3 people is 1 person in spite of rounding
 
 
@@ -65,6 +66,7 @@ class Guard:
 
     def __init__(self, cells: Cells, promise: KAnonymity) -> None:
         self.dominance, self.rows = promise.dominance, cells.visit_rows
+        self._pairs_of = promise.k if promise.visits > 1 else 0
         self._person = cells.person.astype(np.int64)
         self._people = int(self._person.max(initial=0)) + 1
         self.columns = [
@@ -81,6 +83,9 @@ class Guard:
             rows = np.bincount(index.ravel(), weights=self.rows[visit])
             total = np.bincount(members, weights=rows, minlength=groups)
             keeps[members[rows > self.dominance * total[members] + SLACK]] = False
+        if self._pairs_of:
+            large = people[members] >= self._pairs_of
+            keeps[_meeting_few(members[large], pairs[large] % self._people, groups, self._pairs_of)] = False
         for column, inside, at in self.holdings(visit):
             # Distinct (group, person, value): a member is a person in a group.
             holdings = np.unique(index.ravel()[at] * column.values + column.value[inside])
@@ -97,6 +102,19 @@ class Guard:
         for column in self.columns:
             at = index[column.visit]
             yield column, at >= 0, at[at >= 0]
+
+
+def _meeting_few(group: Int64s, person: Int64s, groups: int, k: int) -> Int64s:
+    """The groups that have some people in common with another group, and fewer than k."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  scipy loads when it is needed
+
+    people = int(person.max(initial=0)) + 1
+    within = csr_array((np.ones(len(group), np.int32), (group, person)), shape=(groups, people))
+    few = []
+    for first in range(0, groups, GROUPS_AT_ONCE):
+        in_common = (within[first : first + GROUPS_AT_ONCE] @ within.T).tocoo()
+        few.append(np.unique(in_common.row[in_common.data < k]) + first)
+    return np.concatenate(few) if few else np.zeros(0, np.int64)
 
 
 def refuse_roles(protect: Mapping[str, str] | None, sensitive: Collection[str]) -> None:

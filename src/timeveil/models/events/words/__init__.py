@@ -347,7 +347,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
 def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
     short = (
         {"groups_short": "groups short", "rows_short": "rows short"}
-        if "protect" in f.parameters or "dominance" in f.parameters
+        if {"protect", "dominance", "visits"} & f.parameters.keys()
         else {}
     )
     numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
