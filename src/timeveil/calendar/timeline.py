@@ -138,7 +138,11 @@ class Timeline:
     def firsts(self, h: Granularity) -> Positions:
         """For each position, the first position in the same granule of h; -1 in a gap."""
         heads, code = self._coded(h)
-        return np.where(code < 0, np.int32(-1), heads[code]) if len(heads) else code
+        if not len(heads):
+            return code
+        if code.min() < 0:
+            return np.where(code < 0, np.int32(-1), heads[code])
+        return np.repeat(heads, np.diff(heads, append=len(self)))
 
     def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
         """Which positions are in no granule of h, under every policy for gaps."""

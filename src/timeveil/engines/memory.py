@@ -5,7 +5,8 @@ sorted by quasi code, person and position, and each remembers the position of th
 is the first of its person in a granule exactly when the one before is ahead of the granule's first
 position. So a distinct count is a sum, and one sort serves every granularity (Procedure 2 of the paper).
 
-Cost: one sort of the rows, then two look-ups per visit and granularity; eight bytes a visit.
+Cost: one sort of the rows; then per granularity two look-ups per cell and return: where granules are shorter
+than a day, only returns on the same day, and where they are longer, one visit a day.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +48,8 @@ KEY_BITS = 62
 NEVER = np.int32(-1)  # the position before a person's first visit
 SAMPLE_ROWS = 1_000
 WORKERS = 2
+Returns: TypeAlias = tuple[Codes, Codes]
+"""Visits that have one before: the cell of each, and the position of the one before."""
 
 
 class MemoryEvents:
@@ -108,16 +113,21 @@ class MemoryEvents:
     ) -> list[Tally]:
         visits, _ = self._sorted(levels)
         whole_days = of_whole_days(granularities, timeline)
-        # Granules of whole days contain days, so a person's later visits on a day can open none of them.
-        by_day = visits.by(timeline.firsts(DAY)) if whole_days else visits
+        days = timeline.firsts(DAY) if whole_days else None
+        by_day, same_day = visits.by(days) if days is not None else (visits, visits.returns)
 
         def count(granularity: Granularity) -> Tally:
             firsts = timeline.firsts(granularity)
-            counted = by_day if granularity.name in whole_days else visits
             if (firsts < 0).any():
                 # A visit in a gap must not hide that a later one is the person's first in its granule.
-                counted = visits.within(firsts >= 0)
-            return counted.groups(firsts).tally(k, self.rows_in_gaps(timeline, granularity))
+                groups = visits.within(firsts >= 0).groups(firsts)
+            elif granularity.name in whole_days:
+                groups = by_day.groups(firsts)
+            else:
+                # Where no granule is of two days, only those who return on the same day can be in it already.
+                is_shorter = days is not None and bool((days <= firsts).all())
+                groups = visits.groups(firsts, same_day if is_shorter else visits.returns)
+            return groups.tally(k, self.rows_in_gaps(timeline, granularity))
 
         # Granularities do not depend on each other, and NumPy releases the lock in its array loops.
         with ThreadPoolExecutor(WORKERS) as pool:
@@ -258,7 +268,7 @@ class Groups:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Visits:
     """Cells in order (`quasi`, `position`, `rows`), and per visit its `cell` and the position `before` it.
 
@@ -296,22 +306,39 @@ class Visits:
         before = _previous(position_of[cell], key >> cell_bits)
         return cls(quasi_of, position_of, rows, cell, before), cell_of_row
 
-    def groups(self, firsts: Codes) -> Groups:
+    @cached_property
+    def visitors(self) -> Int64s:
+        """How many people visited each cell."""
+        return np.bincount(self.cell, minlength=self.quasi.size)
+
+    @cached_property
+    def returns(self) -> Returns:
+        """The cells of visits with a visit before, and the position of that."""
+        again = self.before != NEVER
+        return self.cell[again], self.before[again]
+
+    def groups(self, firsts: Codes, returns: Returns | None = None) -> Groups:
         """The groups under one granularity; `firsts` has the first position in the same granule."""
         first, heads, group_of_cell = self._runs(firsts)
-        rows = np.add.reduceat(self.rows, heads) if heads.size else self.rows
+        if not heads.size:
+            return Groups(self.visitors, self.rows, group_of_cell)
         # Procedure 2: a person counts where no earlier visit is in the same granule.
-        opening = self.cell[self.before < first[self.cell]]
-        people = np.bincount(opening, minlength=first.size)
-        return Groups(np.add.reduceat(people, heads) if heads.size else people, rows, group_of_cell)
+        cell, _ = _staying(returns or self.returns, first)
+        people = np.add.reduceat(self.visitors, heads)
+        people -= np.bincount(group_of_cell[cell], minlength=heads.size)
+        return Groups(people, np.add.reduceat(self.rows, heads), group_of_cell)
 
-    def by(self, firsts: Codes) -> Visits:
-        """The first visits to each granule, which are its cells: enough to count whatever is coarser."""
+    def by(self, firsts: Codes) -> tuple[Visits, Returns]:
+        """The first visits to each granule, which are its cells, and the returns to the same granule.
+
+        The first are enough to count whatever is coarser, the second whatever is finer.
+        """
         first, heads, group_of_cell = self._runs(firsts)
         fresh = self.before < first[self.cell]
         rows = np.add.reduceat(self.rows, heads) if heads.size else self.rows
         cell, before = group_of_cell[self.cell[fresh]], self.before[fresh]
-        return Visits(self.quasi[heads], first[heads], rows, cell, before)
+        coarser = Visits(self.quasi[heads], first[heads], rows, cell, before)
+        return coarser, _staying(self.returns, first)
 
     def _runs(self, firsts: Codes) -> tuple[Codes, Int64s, Codes]:
         """The first position of each cell's granule, the first cell of each group, each cell's group."""
@@ -331,6 +358,13 @@ class Visits:
         cell = number[self.cell[stays]]
         before = _previous(position[cell], owner[stays])
         return Visits(self.quasi[left], position, self.rows[left], cell, before)
+
+
+def _staying(returns: Returns, first: Codes) -> Returns:
+    """The returns to the granule of the visit before; `first` is the first position in a cell's granule."""
+    cell, before = returns
+    stays = before >= first[cell]
+    return cell[stays], before[stays]
 
 
 def _previous(position: Codes, owner: Int64s) -> Codes:

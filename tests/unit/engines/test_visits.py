@@ -37,9 +37,16 @@ def test_people_and_rows_equal_the_twin(rows, width):
 @given(row_lists, st.sampled_from([1, 2, 3, 6]), st.integers(1, 4))
 def test_first_visits_are_enough_for_what_is_coarser(rows, width, times):
     visits, wide = visits_of(rows), firsts_of(width * times)
-    direct, opening = visits.groups(wide), visits.by(firsts_of(width)).groups(wide)
+    direct, opening = visits.groups(wide), visits.by(firsts_of(width))[0].groups(wide)
     assert direct.people.tolist() == opening.people.tolist()
     assert direct.rows.tolist() == opening.rows.tolist()
+
+
+@given(row_lists, st.sampled_from([1, 2, 3, 6]), st.integers(1, 4))
+def test_returns_to_a_granule_are_enough_for_what_is_finer(rows, width, times):
+    visits, narrow = visits_of(rows), firsts_of(width)
+    direct, returning = visits.groups(narrow), visits.groups(narrow, visits.by(firsts_of(width * times))[1])
+    assert direct.people.tolist() == returning.people.tolist()
 
 
 @given(row_lists, st.sets(st.integers(0, POSITIONS - 1)), st.integers(1, POSITIONS))

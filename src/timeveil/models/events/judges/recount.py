@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Timeline
+from timeveil.calendar.timeline import Positions, Timeline
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, dense, distinct, distinct_pairs, fold, ranked
 from timeveil.evidence.row_order import Mask
@@ -27,6 +27,7 @@ from timeveil.models.events.evidence import Evidence, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
 
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
+Returns: TypeAlias = tuple[Positions, Positions]
 
 
 def check_candidates(evidence: Evidence, findings: Findings) -> None:
@@ -40,14 +41,18 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
     timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
     visits, wrong, rows_at = _Visits.of(evidence, len(timeline), time), 0, np.bincount(time)
     cuts = {name: _cuts(timeline, level) for name, level in levels.items()}
-    by_day, days = visits, cuts.get("day")
+    days, by_day, same_day = cuts.get("day"), visits, visits.returns
     if days is not None and not days[1].any():
-        by_day = visits.by(timeline.firsts(levels["day"]).astype(np.int64))
+        by_day, same_day = visits.by(timeline.firsts(levels["day"]))
 
     def count(name: str) -> dict[str, int]:
-        # What cuts only where days do is counted from one visit a day.
-        counted = by_day if days is not None and _refines(days, cuts[name]) else visits
-        return counted.count(timeline.firsts(levels[name]).astype(np.int64), evidence.k)
+        firsts = timeline.firsts(levels[name])
+        # What cuts only where days do is counted from one visit a day. Nobody returns to a group that is
+        # shorter than a day on another day.
+        if days is not None and _refines(days, cuts[name]):
+            return by_day.count(firsts, evidence.k, by_day.returns)
+        is_shorter = days is not None and _refines(cuts[name], days)
+        return visits.count(firsts, evidence.k, same_day if is_shorter else visits.returns)
 
     with ThreadPoolExecutor(2) as pool:  # NumPy releases the lock in its array loops
         counts = list(pool.map(count, levels))
@@ -110,11 +115,11 @@ class _Visits:
     Per visit `cell` is where it is, and `owner` whose.
     """
 
-    label: Integers
-    time: Integers
+    label: Positions
+    time: Positions
     rows: Integers
     owner: Integers
-    cell: Integers
+    cell: Positions
 
     @classmethod
     def of(cls, evidence: Evidence, times: int, time: Integers) -> Self:
@@ -127,51 +132,72 @@ class _Visits:
             owner, owners = dense(owner, owners)
         # Owners rise with their label, and cells with label and time: one number sorts by all three.
         visits = distinct(owner * len(cells) + cell)
-        rows = np.bincount(cell)
-        return cls(cells // times, cells % times, rows, visits // len(cells), visits % len(cells))
+        parts = (cells // times, cells % times, visits % len(cells))
+        labels, at, visited = (part.astype(np.int32) for part in parts)
+        return cls(labels, at, np.bincount(cell), visits // len(cells), visited)
 
     @cached_property
-    def newcomer(self) -> Mask:
-        """The first visit of each owner."""
-        return _changes(self.owner)
+    def returns(self) -> Returns:
+        """Visits of people who came before, under the same label: to which cell, and to which before."""
+        again = ~_changes(self.owner)[1:]
+        return self.cell[1:][again], self.cell[:-1][again]
+
+    @cached_property
+    def visitors(self) -> Integers:
+        """How many people visited each cell."""
+        return np.bincount(self.cell, minlength=len(self.label))
 
     def within(self, inside: Mask) -> Self:
         """The visits to some of the cells alone."""
-        stays, number = inside[self.cell], np.cumsum(inside) - 1
+        stays, number = inside[self.cell], np.cumsum(inside, dtype=np.int32) - np.int32(1)
         cells = (self.label[inside], self.time[inside], self.rows[inside])
         return type(self)(*cells, self.owner[stays], number[self.cell[stays]])
 
-    def _groups(self, firsts: Integers) -> tuple[Integers, Mask, Integers, Mask]:
-        """The granule of each cell, where a group begins, the group of each visit, who is new to it."""
-        granule = firsts[self.time]
-        begins = _changes(self.label, granule)
-        joined = (np.cumsum(begins) - 1)[self.cell]
-        # A person is new to a group where the visit before was another's, or was in another group.
-        return granule, begins, joined, self.newcomer | _changes(joined)
+    def by(self, firsts: Positions) -> tuple[Self, Returns]:
+        """One visit of each person to each group, the new cells, and the returns to the same group.
 
-    def by(self, firsts: Integers) -> Self:
-        """One visit of each person to each group, the new cells: enough to count what is coarser."""
-        granule, begins, joined, fresh = self._groups(firsts)
-        rows = np.add.reduceat(self.rows, np.flatnonzero(begins))
-        return type(self)(self.label[begins], granule[begins], rows, self.owner[fresh], joined[fresh])
+        The first is enough to count what is coarser, the second to count what is finer.
+        """
+        granule, heads, group = self._groups(firsts)
+        joined = group[self.cell]
+        fresh = _changes(self.owner, joined)
+        cells = (self.label[heads], granule[heads], np.add.reduceat(self.rows, heads))
+        return type(self)(*cells, self.owner[fresh], joined[fresh]), _staying(self.returns, group)
 
-    def count(self, firsts: Integers, k: int) -> dict[str, int]:
+    def count(self, firsts: Positions, k: int, returns: Returns) -> dict[str, int]:
         """What a manifest states of the groups of one granularity, `firsts` its granule at each time."""
-        if (firsts[self.time] < 0).any():  # visits in a gap are in no group
-            return self.within(firsts[self.time] >= 0).count(firsts, k)
-        _, begins, joined, fresh = self._groups(firsts)
-        group, crowd = np.cumsum(begins) - 1, np.bincount(joined[fresh])
+        if firsts.min() < 0 and (firsts[self.time] < 0).any():  # visits in a gap are in no group
+            among = self.within(firsts[self.time] >= 0)
+            return among.count(firsts, k, among.returns)
+        _, heads, group = self._groups(firsts)
+        # Who returns to a group is in it already.
+        crowd = np.add.reduceat(self.visitors, heads) if len(heads) else self.visitors
+        crowd -= np.bincount(group[_staying(returns, group)[0]], minlength=len(heads))
+        rows = np.add.reduceat(self.rows, heads) if len(heads) else self.rows
         below = crowd < k
         return {
             "smallest_group": int(crowd.min()) if len(crowd) else 0,
             "groups": len(crowd),
             "group_total": int(crowd.sum()),
             "groups_below_k": int(below.sum()),
-            "rows_below_k": int(self.rows[below[group]].sum()),
+            "rows_below_k": int(rows[below].sum()),
         }
 
+    def _groups(self, firsts: Positions) -> tuple[Positions, Integers, Positions]:
+        """The granule of each cell, the first cell of each group, and the group of each cell."""
+        granule = firsts[self.time]
+        begins = _changes(self.label, granule)
+        return granule, np.flatnonzero(begins), np.cumsum(begins, dtype=np.int32) - np.int32(1)
 
-def _changes(*columns: Integers) -> Mask:
+
+def _staying(returns: Returns, group: Positions) -> Returns:
+    """The returns from a cell to one of the same group."""
+    cell, before = returns
+    stays = group[cell] == group[before]
+    return cell[stays], before[stays]
+
+
+def _changes(*columns: Integers | Positions) -> Mask:
     """Where a row differs from the one before; the first row does."""
     changes = np.zeros(len(columns[0]), dtype=bool)
     changes[:1] = True
