@@ -12,7 +12,6 @@ than a day, only returns on the same day, and where they are longer, one visit a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -47,7 +46,6 @@ from timeveil.reading.risks import Occurrences, occurrences
 KEY_BITS = 62
 NEVER = np.int32(-1)  # the position before a person's first visit
 SAMPLE_ROWS = 1_000
-WORKERS = 2
 Returns: TypeAlias = tuple[Codes, Codes]
 """Visits that have one before: the cell of each, and the position of the one before."""
 
@@ -129,9 +127,7 @@ class MemoryEvents:
                 groups = visits.groups(firsts, same_day if is_shorter else visits.returns)
             return groups.tally(k, self.rows_in_gaps(timeline, granularity))
 
-        # Granularities do not depend on each other, and NumPy releases the lock in its array loops.
-        with ThreadPoolExecutor(WORKERS) as pool:
-            return list(pool.map(count, granularities))
+        return [count(granularity) for granularity in granularities]
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
         return int(self._rows_at[timeline.in_gaps(granularity)].sum())

@@ -9,7 +9,6 @@ cannot be counted, because the ledger has the published ones alone: they must be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -54,9 +53,8 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
         is_shorter = days is not None and _refines(cuts[name], days)
         return visits.count(firsts, evidence.k, same_day if is_shorter else visits.returns)
 
-    with ThreadPoolExecutor(2) as pool:  # NumPy releases the lock in its array loops
-        counts = list(pool.map(count, levels))
-    for (name, level), counted in zip(levels.items(), counts, strict=True):
+    for name, level in levels.items():
+        counted = count(name)
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
         if promise_of(evidence).further:
