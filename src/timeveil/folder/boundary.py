@@ -7,6 +7,7 @@ is done.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,10 +47,16 @@ def _around(path: Path) -> list[Path]:
 def _is_published(folder: Path) -> bool:
     if _is_release(folder) or _is_stream(folder):
         return True
-    with suppress(OSError):
-        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        # The first entry that is not published decides: a folder of temporary files has thousands.
-        return all(_is_release(e) or _is_stream(e) for e in entries) and any(map(_is_stream, entries))
+    with suppress(OSError), os.scandir(folder) as entries:
+        has_stream = False
+        # The first entry that is not published decides, and no more are read: a folder may have thousands.
+        for entry in entries:
+            if not entry.name.startswith("."):
+                is_stream = _is_stream(Path(entry.path))
+                if not (is_stream or _is_release(Path(entry.path))):
+                    return False
+                has_stream = has_stream or is_stream
+        return has_stream
     return False
 
 
