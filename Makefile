@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PIP     = -m pip --disable-pip-version-check install
 
-.PHONY: setup demo test test-oldest test-install thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
+.PHONY: setup demo test pytest test-oldest test-install thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
 
 setup: $(VENV)/.dev
 
@@ -24,7 +24,11 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.plain
 	@$(BIN)/timeveil demo
 
-test: lint types
+# Types are checked while tests run; it ends with an error if either finds one.
+test: lint
+	@$(MAKE) --no-print-directory --jobs 2 types pytest
+
+pytest: setup
 	$(BIN)/python -m pytest
 
 # The oldest versions that pyproject.toml admits, on the tests that depend most on them.
