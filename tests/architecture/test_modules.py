@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from pathlib import Path
 
-import pytest
 from tests.architecture.source import module_name, modules, tree
 
 CEILING = 400
@@ -16,9 +14,9 @@ EXEMPTION = re.compile(r"# (?:noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|type: ignore\[[a-
 SAYS_NOTHING = {"utils", "util", "common", "helpers", "helper", "base", "misc", "core"}
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_no_module_is_longer_than_the_ceiling(path: Path) -> None:
-    assert len(path.read_text("utf-8").splitlines()) <= CEILING
+def test_no_module_is_longer_than_the_ceiling() -> None:
+    lines = {module_name(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
+    assert {name: number for name, number in lines.items() if number > CEILING} == {}
 
 
 def test_no_folder_has_more_modules_than_the_ceiling() -> None:
@@ -45,22 +43,21 @@ def test_every_exemption_gives_its_reason() -> None:
     assert reasons("x = 1  # noqa: E501, A002 (a table)") == ["a table"]
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_names_say_what_is_inside(path: Path) -> None:
-    assert SAYS_NOTHING.isdisjoint(part.strip("_") for part in module_name(path).split("."))
+def test_names_say_what_is_inside() -> None:
+    parts = {part.strip("_") for path in modules() for part in module_name(path).split(".")}
+    assert parts & SAYS_NOTHING == set()
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_every_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(tree(path))
+def test_every_module_says_what_it_is() -> None:
+    assert [module_name(path) for path in modules() if not ast.get_docstring(tree(path))] == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_random_numbers_come_from_a_generator_that_is_passed(path: Path) -> None:
+def test_random_numbers_come_from_a_generator_that_is_passed() -> None:
     allowed = {"default_rng", "Generator"}
+    nodes = [node for path in modules() for node in ast.walk(tree(path))]
     used = {
         node.attr
-        for node in ast.walk(tree(path))
+        for node in nodes
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "random"
@@ -68,10 +65,8 @@ def test_random_numbers_come_from_a_generator_that_is_passed(path: Path) -> None
         and node.value.value.id in ("np", "numpy")
     }
     assert used <= allowed
-    assert not any(
-        isinstance(node, ast.Import) and any(alias.name == "random" for alias in node.names)
-        for node in ast.walk(tree(path))
-    )
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    assert "random" not in imported
 
 
 def test_all_random_calls_name_their_seed() -> None:

@@ -14,13 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+MANIFEST = Path(__file__).parents[1] / "fixtures" / "version_0_1" / "stream" / "release.json"
 NURSERY = """
 import contextlib, io, itertools, json, os, resource, signal, sys, time
 import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.running, timeveil.folder
+import timeveil.calendar.definitions, timeveil.evidence.row_order, timeveil.models.stream.judges.verify
 from timeveil.cli.frame import main, run
+from timeveil.domain.guarantee import guarantee_from
+from timeveil.folder.writing import letter, words
 
 with contextlib.redirect_stderr(io.StringIO()):
     run(["stream-status", "--state", "none"])
+manifest = json.load(open(sys.argv[1], encoding="utf-8"))
+letter(words("stream"), guarantee_from(manifest["guarantee"]), manifest)  # its templates are compiled once
 
 def crash_at(number):
     steps = itertools.count(1)
@@ -95,7 +101,10 @@ class Nursery:
 @contextmanager
 def nursery() -> Iterator[Nursery]:
     process = subprocess.Popen(
-        [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", NURSERY, str(MANIFEST)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         yield Nursery(process)
