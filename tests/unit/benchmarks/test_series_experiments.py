@@ -66,14 +66,14 @@ def test_every_fraction_in_the_text_stands_in_a_table(results: dict[str, Any], p
 
 
 def test_the_experiments_run_on_few_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = walk(rows=120)
+    table = walk(rows=60)
     matrix = np.column_stack([table[f"q{place:02}"].to_numpy() for place in range(1, 11)])
     monkeypatch.setattr(series_runs, "SETTINGS", ((10, 2), (10, 5), (5, 5)))
     monkeypatch.setattr(series_runs, "FRONT", (2, 50))
     monkeypatch.setattr(series_runs, "EFFORTS", ((10, 0), (10, 2)))
     monkeypatch.setattr(series_customized, "METHODS", {"KAPRA": {"method": "kapra"}})
     sources = [Source("Walk", "pieces", matrix), Source("String", "symbols", np.floor(matrix * 20))]
-    series.run(sources, sample=100, questions=20, results=tmp_path / "series.json", draws=1)
+    series.run(sources, sample=50, questions=10, results=tmp_path / "series.json", draws=1)
     found = json.loads((tmp_path / "series.json").read_text("utf-8"))["sets"]
     assert set(found["Walk"]["losses"]) == set(series_tables.METHODS)
     assert all(row["covered"] in (1.0, None) for row in found["Walk"]["customized"]["KAPRA"])
