@@ -126,6 +126,8 @@ def events(chance: random.Random, recode: Any = "global") -> Case:
         "age": pa.int64(),
         "bmi": pa.float64(),
         "ward": pa.int64(),
+        "stay": pa.int64(),
+        "born": pa.date32(),
     }
     kinds |= dict.fromkeys(("sex", "zip", "edu", "plan", "result"), pa.string()) | {"dose": pa.float64()}
     schema = pa.schema([(name, kinds[name]) for name in ("who", "at", *quasi, *plain)])
@@ -184,6 +186,7 @@ _SITES = {"1": "1", "2": "1", "3": "2", "4": "2", "5": "5"}
 _SITE_TABLE = pa.table({"edu": [*_SITES], "site": [*_SITES.values()]})
 _ANY = pa.table({"sex": ["f", "m", "*"], "any": ["any"] * 3})
 _LIKE_ONE = pa.table({"sex": ["f", "m", "*"], "f": ["f"] * 3})
+_CODED = dt.date(1958, 3, 31), dt.date(9999, 1, 1)
 # Per column the hierarchies to draw from: the rule, its level, and the label of a value by the plain twin.
 _WAYS: dict[str, list[tuple[Any, int, oracle.Label | None]]] = {
     "sex": [
@@ -193,13 +196,20 @@ _WAYS: dict[str, list[tuple[Any, int, oracle.Label | None]]] = {
         (_LIKE_ONE, 1, lambda value: "f"),
     ],
     "age": [("intervals:5,10,20", n, oracle.interval(w)) for n, w in enumerate((5, 10, 20), 1)]
-    + [("intervals:5", 2, oracle.star)],
+    + [("intervals:5", 2, oracle.star)]
+    + [("intervals:10:23..40", 1, oracle.coded(oracle.interval(10), 23, 40, ("below", "or more")))],
+    "stay": [("log:2,4", n, oracle.fold(base)) for n, base in enumerate((2, 4), 1)],
+    "born": [("calendar:year,5-years", n, oracle.year(length)) for n, length in enumerate((1, 5), 1)]
+    + [
+        ("calendar:day,month", 2, oracle.month),
+        ("calendar:month:1958-03-31..", 1, oracle.coded(oracle.month, *_CODED, ("before", "or later"))),
+    ],
     "bmi": [("intervals:2,10", n, oracle.interval(w)) for n, w in enumerate((2, 10), 1)],
     "zip": [("prefixes:3,1", n, oracle.prefix(w)) for n, w in enumerate((3, 1), 1)]
     + [("prefixes:3", 2, oracle.star)],
     "edu": [(_SITE_TABLE, 1, _SITES.get), ("suppression", 1, oracle.star)],
 }
-_TYPED = {"age": int, "ward": int, "bmi": float, "dose": float}
+_TYPED = {"age": int, "stay": int, "ward": int, "bmi": float, "dose": float, "born": dt.date}
 
 
 def _event(chance: random.Random, axis: str, missing: float) -> dict[str, Any]:
@@ -213,6 +223,8 @@ def _event(chance: random.Random, axis: str, missing: float) -> dict[str, Any]:
         "at": None if chance.random() < missing else at,
         "sex": chance.choice(["f", "m", "m", "*"]),
         "age": chance.choice([20, 24, 29, 30, 37, 37, 41, None]),
+        "stay": chance.choice([-8, -3, 0, 1, 2, 3, 4, 9, 64, None]),
+        "born": dt.date(chance.choice([1919, 1957, 1958, 1960]), 3, chance.choice([1, 30, 31])),
         "bmi": chance.choice([18.5, 20.0, 21.9, 22.0, 30.25]),
         "zip": chance.choice(["20133", "20134", "2013", "20", "2", "30133", "201**", None]),
         "edu": chance.choice([*_SITES]),
@@ -228,11 +240,16 @@ def _condition(chance: random.Random, rows: Any, column: str, label: oracle.Labe
     kind = chance.random()
     if kind < 0.15:
         return [_option(chance, rows, column, label) for _ in range(chance.randint(1, 3))]
-    numeric = column in _TYPED and (label is None or label(25) != "*")
+    dated = column == "born"
+    numeric = column in _TYPED and (label is None or label(rows[0]["born"] if dated else 25) != "*")
     if kind < 0.4 and (numeric or label is None):
         present = sorted(row[column] for row in rows if row[column] is not None) or [0]
         ends = sorted(chance.choice(present) for _ in range(2))
-        if numeric:
+        if dated:
+            days = [dt.timedelta(days=chance.choice([0, 0, 1, 60, 400])) for _ in range(2)]
+            ends = [ends[0] - days[0], ends[1] + days[1]]
+            ends = [str(end) if chance.random() < 0.5 else end for end in ends]
+        elif numeric:
             ends = [ends[0] + chance.choice([0, 0, -0.5, -7]), ends[1] + chance.choice([0, 0, 0.5, 7])]
         return tuple(None if chance.random() < 0.2 else end for end in ends)
     return _option(chance, rows, column, label)
@@ -244,7 +261,11 @@ def _option(chance: random.Random, rows: Any, column: str, label: oracle.Label |
         case 0 if label is not None:
             return label(value)
         case 1:
-            return chance.choice([77, 2.5] if column in _TYPED else ["zz", "201", "F"])
+            return (
+                dt.date(1999, 1, 1)
+                if column == "born"
+                else chance.choice([77, 2.5] if column in _TYPED else ["zz", "201", "F"])
+            )
         case 2 if column in _TYPED and value is not None:
             return str(value)  # as it is typed
         case 3 if _TYPED.get(column) is int and value is not None:

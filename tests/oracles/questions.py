@@ -10,6 +10,7 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from statistics import NormalDist, fmean, median, pstdev
 from typing import Any
 
@@ -29,6 +30,53 @@ def interval(width: int) -> Label:
     return label
 
 
+def fold(base: int) -> Label:
+    """The label of a number between two powers of a base, tried one after the other, mirrored below 0."""
+
+    def label(value: Any) -> str | None:
+        if value is None:
+            return None
+        powers = [0, *(base**n for n in range(40))]
+        edges = [*(-power for power in reversed(powers[1:])), *powers]
+        low, high = next((a, b) for a, b in itertools.pairwise(edges) if a <= value < b)
+        return f"[{low}, {high})"
+
+    return label
+
+
+def year(length: int) -> Label:
+    """The label of a date: its year, or the years from a multiple of their number."""
+
+    def label(value: Any) -> str | None:
+        if value is None:
+            return None
+        first = value.year // length * length
+        return f"{first:04}" if length == 1 else f"{first:04} to {first + length - 1:04}"
+
+    return label
+
+
+def month(value: Any) -> str | None:
+    return None if value is None else value.strftime("%Y-%m")
+
+
+def coded(label: Label, bottom: Any, top: Any, words: tuple[str, str]) -> Label:
+    """One label for all below a bound, and one for all from another bound on."""
+
+    def of_value(value: Any) -> str | None:
+        if value is None:
+            return None
+        return (
+            f"{words[0]} {bottom}"
+            if value < bottom
+            else f"{top} {words[1]}"
+            if value >= top
+            else label(value)
+        )
+
+    return of_value
+
+
 def prefix(length: int) -> Label:
     """The beginning of a code, and a star for each letter that is hidden."""
 
@@ -46,6 +94,8 @@ def same(value: Any, asked: Any) -> bool:
     """Whether a value is the one asked for; numbers may be written as text."""
     if value is None or asked is None:
         return value is asked
+    if isinstance(value, date) and isinstance(asked, str):
+        return str(value) == asked
     if isinstance(value, int | float) and isinstance(asked, str):
         try:
             return value == float(asked)
@@ -59,6 +109,8 @@ def meets(value: Any, asked: Any) -> bool:
     if not isinstance(asked, tuple):
         return same(value, asked)
     low, high = asked
+    if isinstance(value, date):
+        low, high = (date.fromisoformat(end) if isinstance(end, str) else end for end in asked)
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
 

@@ -82,6 +82,7 @@ _RELATIVE: Mapping[Clock, Mapping[str, Granularity]] = {
     | {"all": _ALL}
     for clock, rows in _OFFSETS.items()
 }
+_YEARS = re.compile(r"([2-9]|[1-9]\d{1,2})-years")
 _NAMES = {*CATALOGUE, *(name for family in _RELATIVE.values() for name in family)}
 
 _OTHER_NAMES = {
@@ -124,6 +125,23 @@ def granularity(name: str) -> Granularity:
     ['2006-01']
     """
     return _look_up(name, CATALOGUE)
+
+
+def of_dates(name: str) -> Granularity:
+    """A granularity for dates other than the time: of whole days without gaps, or of years: `5-years`.
+
+    >>> of_dates("5-years").label(of_dates("5-years").index([0]))
+    ['1970 to 1974']
+    """
+    if years := _YEARS.fullmatch(name):
+        title = f"{years[1]} calendar years, the first a multiple of {years[1]}"
+        return Granularity(name, title, Months(12 * int(years[1])))
+    dated = {g.name: g for g in _DEFAULT if g.rule.grain % DAY == 0 and g is not _ALL}
+    match = _look_up(name, dated)
+    if match.name not in dated:
+        hint = f"use one of {', '.join(dated)}, or some years, such as 5-years"
+        raise ParameterError(f"dates cannot be generalised to `{name}`", hint=hint, code="bad-hierarchy")
+    return match
 
 
 def available(axis: TimeAxis) -> dict[str, Granularity]:

@@ -117,6 +117,8 @@ def _bound(text: str, release: tv.Release) -> str | int | None:
 
 def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[str, Any]:
     """The values and ranges of each column named."""
+    from timeveil.evidence.conditions import takes_ranges
+
     conditions: dict[str, list[Any]] = {}
     stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
     types = {column["name"]: column["type"] for column in stated}
@@ -130,7 +132,7 @@ def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[s
             )
         low, dots, high = value.partition(OPEN)
         level, options = levels.get(column, {}).get("name", ""), conditions.setdefault(column, [])
-        if not dots or (level and not level.endswith(" wide")):  # labels may have dots, intervals do not
+        if not dots or (level and not takes_ranges(level)):  # labels may have dots, those of ranges do not
             options.append(value or None)
             continue
         options.append((low or None, high or None))

@@ -2,7 +2,8 @@
 
 A plain column shows every value, so a row meets a condition or it does not. A generalised column shows a
 label. What a label can contain follows from the name of its level: an interval contains the numbers in it, a
-prefix the texts that begin with it. A label of any other level, such as a star, can contain every value.
+period of the calendar its dates, a prefix the texts that begin with it. A label of any other level, such as a
+star, can contain every value. Where dates are asked for, a day without a clock is the whole day.
 
 A published label can be asked for as well. It is counted exactly where the manifest states that no label of
 the column is spelt like a value (`distinct_labels`); where it does not, either may be meant.
@@ -10,10 +11,11 @@ the column is spelt like a value (`distinct_labels`); where it does not, either 
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +23,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.catalogue import of_dates
+from timeveil.calendar.civil import DAY, as_ints, year_start
+from timeveil.calendar.granularity import Granularity
 from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError, RolesError, raising
@@ -33,8 +38,13 @@ Share: TypeAlias = tuple[float, float, float]
 NONE, ALL, MAYBE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.5, 0.0, 1.0)
 EXACT = "value"  # the level of a column that shows its values, as text, next to labels of other rows
 _LEVEL = re.compile(r".+ (wide)|first (\d{1,9})")
-_INTERVAL = re.compile(r"\[(.+), (.+)\)")
+_INTERVAL = re.compile(r"\[(?P<low>.+), (?P<high>.+)\)|(?P<from>.+) or more|below (?P<below>.+)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
+_CODED = re.compile(r"(?P<from>.+) or later|before (?P<below>.+)")
 _OPEN = (Decimal("-Infinity"), Decimal("Infinity"))
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (a clock reading)
+_MICROSECOND, _SECOND = dt.timedelta(microseconds=1), 1_000_000
+_EVER = (-(2**61), 2**61)
 
 
 class Conditions:
@@ -78,7 +88,7 @@ class Conditions:
         """
         manifest, cells = self._release.manifest, encode(column)
         level = manifest["levels"][name]["name"] if at_step is None else at_step
-        rule = _LEVEL.fullmatch(level)
+        rule, period = _LEVEL.fullmatch(level), period_of(level)
         # No number is spelt like an interval, and a value is spelt like itself.
         distinct = level == EXACT or bool(rule and rule[1]) or name in manifest.get("distinct_labels", ())
         shown = classes_of(self._release, [name]).column(0) if at_step is None else cells.values
@@ -87,13 +97,15 @@ class Conditions:
         for number, option in enumerate(self.by_label[name]):
             asked = option
             if isinstance(option, tuple):
-                # Values that are shown may be numbers, and then a star hides numbers.
-                asked = _range_of(name, " wide" if at_step in (EXACT, "*") else level, option)
+                # Values that are shown may be numbers or dates, and then a star hides them.
+                asked = _range_of(name, None if at_step in (EXACT, "*") else level, option)
             part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
             meant = np.array([label == asked for label in labels], dtype=bool)[:, None]
-            self._met[name][number] |= meant.any() or bool(rule and part[:, 2].any())
+            self._met[name][number] |= meant.any() or bool((rule or period) and part[:, 2].any())
             if meant.any():
-                part = meant * np.array(ALL) if distinct else np.maximum(part * (0, 0, 1), meant * (1, 0, 1))
+                # No date is spelt like a period, unless it is a day.
+                is_label = distinct or (period is not None and _instants(asked) is None)
+                part = meant * np.array(ALL) if is_label else np.maximum(part * (0, 0, 1), meant * (1, 0, 1))
             total += part
         share = dict(zip(labels, np.minimum(total, 1.0), strict=True))
         return np.array([share[label] for label in cells.values.to_pylist()]).reshape(-1, 3).T[:, cells.codes]
@@ -148,19 +160,35 @@ def _scalar(name: str, kind: pa.DataType, condition: Any) -> pa.Scalar:
         return scalar if numeric and pa.types.is_floating(scalar.type) else scalar.cast(kind)
 
 
+@lru_cache(maxsize=64)
+def period_of(level: str) -> Granularity | None:
+    """The granularity of a level of dates; None of any other level."""
+    try:
+        return of_dates(level)
+    except ParameterError:
+        return None
+
+
+def takes_ranges(level: str) -> bool:
+    """Whether the labels of a level contain numbers or dates."""
+    return level.endswith(" wide") or period_of(level) is not None
+
+
 def share_of(level: str, label: str | None, condition: Any) -> Share:
-    """Of the rows with a label of a level, the share that has a value, or is in a range of numbers.
+    """Of the rows with a label of a level, the share that has a value, or is in a range of numbers or dates.
 
     >>> share_of("10 wide", "[30, 40)", 37), share_of("first 3", "201**", "20133"), share_of("*", "*", "M")
     ((0.1, 0.0, 1.0), (0.5, 0.0, 1.0), (0.5, 0.0, 1.0))
     """
-    rule = _LEVEL.fullmatch(level)
+    rule, period = _LEVEL.fullmatch(level), period_of(level)
     if level == EXACT:
         return _share_of_value(label, condition)
-    if rule is None:
+    if rule is None and period is None:
         return MAYBE
     if label is None or condition is None:
         return ALL if label is condition else NONE
+    if rule is None:
+        return _share_of_span(_span_of_period(level, label), condition)
     if rule[1]:
         return _share_of_interval(label, condition)
     text, length = str(condition), int(rule[2])
@@ -175,6 +203,9 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
 def _share_of_value(label: str | None, condition: Any) -> Share:
     """Of rows that show a value as text: all that have it, by its spelling or as a number."""
     number = None if label is None else _decimal(label)
+    shown = None if label is None else _instants(label)
+    if shown is not None and _instants(condition) is not None:
+        return _share_of_span(shown, condition)
     if isinstance(condition, tuple):
         return MAYBE if label and number is None else ALL if _is_inside(number, condition) else NONE
     same = label is condition or (label is not None and label == str(condition))
@@ -191,7 +222,10 @@ def _is_inside(number: Decimal | None, ends: tuple[Decimal, Decimal]) -> bool:
 
 def _share_of_interval(label: str, condition: Any) -> Share:
     written, number = _INTERVAL.fullmatch(label), _decimal(condition)
-    low, high = map(_decimal, written.groups()) if written else (None, None)
+    if written is None:
+        return MAYBE
+    ends = zip((written["low"] or written["from"], written["high"] or written["below"]), _OPEN, strict=True)
+    low, high = (end if text is None else _decimal(text) for text, end in ends)
     if low is None or high is None or low >= high:
         return MAYBE
     least, most = condition if isinstance(condition, tuple) else (number, number)
@@ -199,15 +233,82 @@ def _share_of_interval(label: str, condition: Any) -> Share:
         return NONE
     if low >= least and high <= most:
         return ALL
+    if not (low.is_finite() and high.is_finite()):
+        return MAYBE
     overlap = float(min(high, most)) - float(max(low, least))
     return (min(1.0, max(1.0, overlap) / max(2.0, float(high) - float(low))), 0.0, 1.0)
 
 
-def _range_of(name: str, level: str, bounds: tuple[Any, ...]) -> tuple[Decimal, Decimal]:
-    """A range of numbers, an open side at infinity."""
-    low, high = (end if bound is None else _decimal(bound) for bound, end in zip(bounds, _OPEN, strict=True))
-    if not level.endswith(" wide") or low is None or high is None:
-        raise _unusable(name, "is a range, which only intervals of numbers take where values are generalised")
+# Dates, as microseconds since 1970.
+
+
+def _share_of_span(span: tuple[int, int] | None, condition: Any) -> Share:
+    """Of rows with a date from the start of a span to before its end, the share that a condition admits."""
+    asked = _instants(condition)
+    if span is None or asked is None:
+        return MAYBE
+    (start, end), (low, high) = span, asked
+    if start >= high or end <= low:
+        return NONE
+    if low <= start and end <= high:
+        return ALL if isinstance(condition, tuple) or span == asked else MAYBE
+    if start <= _EVER[0] or end >= _EVER[1]:
+        return MAYBE
+    return ((min(end, high) - max(start, low)) / (end - start), 0.0, 1.0)
+
+
+def _instants(condition: Any) -> tuple[int, int] | None:
+    """A day, a clock reading or a range of them, from its start to before its end; None of anything else."""
+    if isinstance(condition, tuple):
+        return condition if isinstance(condition[0], int) else None
+    if isinstance(condition, str):
+        written = _DATE.fullmatch(condition.strip())
+        try:
+            moment = dt.datetime.fromisoformat(written[0]) if written else None
+        except ValueError:  # no such day
+            return None
+        condition = moment if moment is None or (written and written[1]) else moment.date()
+    if isinstance(condition, dt.datetime):
+        if condition.tzinfo is not None:
+            return None
+        start = (condition - _EPOCH) // _MICROSECOND
+        return start, start + 1
+    if isinstance(condition, dt.date):
+        start = (condition - _EPOCH.date()).days * DAY * _SECOND
+        return start, start + DAY * _SECOND
+    return None
+
+
+def _span_of_period(level: str, label: str) -> tuple[int, int] | None:
+    """From the start of a published period to before its end; None if it is not one of its level."""
+    if coded := _CODED.fullmatch(label):
+        bound = _instants(coded["from"] or coded["below"])
+        if bound is None:
+            return None
+        return (bound[0], _EVER[1]) if coded["from"] else (_EVER[0], bound[0])
+    return _periods(level, int(label[:4])).get(label) if label[:4].isdecimal() else None
+
+
+@lru_cache(maxsize=4_096)
+def _periods(level: str, year: int) -> dict[str, tuple[int, int]]:
+    """The periods of a level that begin in a year or around it, by label."""
+    period = of_dates(level)
+    first, last = period.index(year_start(as_ints([year - 1, year + 2])) * DAY).tolist()
+    numbers = np.arange(first, last + 1)
+    spans = zip(*((edge(numbers) * _SECOND).tolist() for edge in (period.start, period.end)), strict=True)
+    return dict(zip(period.label(numbers), spans, strict=True))
+
+
+def _range_of(name: str, level: str | None, bounds: tuple[Any, ...]) -> tuple[Any, Any]:
+    """A range of numbers or of dates, whichever the labels contain, or the bounds where that is open."""
+    numbers = [end if bound is None else _decimal(bound) for bound, end in zip(bounds, _OPEN, strict=True)]
+    days = [_EVER if bound is None else _instants(bound) for bound in bounds]
+    dated = None in numbers if level is None else period_of(level) is not None
+    low, high = (days[0] and days[0][0], days[1] and days[1][1]) if dated else numbers
+    if (level is not None and not takes_ranges(level)) or low is None or high is None:
+        raise _unusable(
+            name, "is a range, which only intervals of numbers and periods of dates take where generalised"
+        )
     if low > high:
         raise _unusable(name)
     return low, high

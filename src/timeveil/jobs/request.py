@@ -27,7 +27,8 @@ from timeveil.jobs.overrides import dated, has_date, name_of, overridden
 from timeveil.models import part, tables
 
 USUAL = "generalize-time"  # the command of a job that names none
-RULES = ("intervals:", "prefixes:", "suppression")  # how a hierarchy begins that is not a file
+# How a hierarchy begins that is not a file.
+RULES = ("intervals:", "log:", "calendar:", "prefixes:", "suppression")
 DEEPEST = 20
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
 """The time that a key takes grows with the square of its parts."""

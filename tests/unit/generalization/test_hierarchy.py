@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from itertools import pairwise
 
 import pyarrow as pa
@@ -181,3 +183,133 @@ def test_levels_that_are_not_there_are_refused(levels):
     with pytest.raises(tv.ParameterError) as caught:
         tv.generalize_time(AGES, AGE_ROLES, 4, hierarchies={"age": "intervals:10,40"}, levels=levels)
     assert caught.value.code == "bad-hierarchy"
+
+
+BIRTHS = ["1958-03-31", "1958-04-01", "1919-07-02", "2016-02-29", "1960-12-31"]
+
+
+@pytest.mark.parametrize("way", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "date", "clock"])
+def test_birth_dates_are_generalised_however_they_are_written(way):
+    """Text in every way that the reader knows, dates, and readings of a clock."""
+    days = [dt.date.fromisoformat(text) for text in BIRTHS]
+    values = {"date": days, "clock": [dt.datetime.combine(day, dt.time(23, 59)) for day in days]}
+    born = hierarchy_from("calendar:month,quarter,year,5-years,decade")
+    assert born.names == ("month", "quarter", "year", "5-years", "decade", "*")
+    written = [*values.get(way, [day.strftime(way) for day in days]), None]
+    levels = [published(born, number, written)[:2] for number in range(1, 7)]
+    assert levels == [
+        ["1958-03", "1958-04"],
+        ["1958-Q1", "1958-Q2"],
+        ["1958", "1958"],
+        ["1955 to 1959"] * 2,
+        ["1950s"] * 2,
+        ["*", "*"],
+    ]
+    assert published(born, 3, written)[-1] is None
+
+
+@given(
+    st.lists(st.dates(dt.date(1800, 1, 1), dt.date(2100, 1, 1)), min_size=1, max_size=30, unique=True),
+    st.sampled_from(
+        ["calendar:day,week,iso-year", "calendar:month,half-year,5-years,decade:1901-02-03..2001-01-01"]
+    ),
+)
+def test_periods_of_dates_nest(values, rule):
+    hierarchy = hierarchy_from(rule)
+    levels = [published(hierarchy, n, values) for n in range(1, hierarchy.top + 1)]
+    for fine, coarse in pairwise(levels):
+        assert len(set(zip(fine, coarse, strict=True))) == len(set(fine))
+
+
+@given(
+    st.lists(st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6)), min_size=1, max_size=30),
+    st.sampled_from(["log:2,4,16", "log:3,9", "log:2,8:-5..1000", "intervals:5,10:18..87"]),
+)
+def test_intervals_of_growing_and_of_coded_numbers_nest_and_contain_them(values, rule):
+    hierarchy, texts = hierarchy_from(rule), [str(value) for value in values]
+    levels = [published(hierarchy, n, texts) for n in range(1, hierarchy.top + 1)]
+    for fine, coarse in pairwise(levels):
+        assert len(set(zip(fine, coarse, strict=True))) == len(set(fine))
+    for label, value in zip(levels[0] + levels[1], values * 2, strict=True):
+        low, high = bounds(label)
+        assert low <= value < high
+
+
+def bounds(label):
+    """The numbers that a label contains, as documented."""
+    if label.startswith("below "):
+        return -math.inf, float(label[6:])
+    if label.endswith(" or more"):
+        return float(label[:-8]), math.inf
+    low, high = label[1:-1].split(", ")
+    return float(low), float(high)
+
+
+def test_powers_begin_an_interval_and_small_numbers_share_one():
+    stays = hierarchy_from("log:2,4")
+    assert published(stays, 1, [0, 0.5, 1, 2, 4, 7]) == [
+        "[0, 1)",
+        "[0, 1)",
+        "[1, 2)",
+        "[2, 4)",
+        "[4, 8)",
+        "[4, 8)",
+    ]
+    assert published(stays, 2, [4, 15, 16]) == ["[4, 16)", "[4, 16)", "[16, 64)"]
+    assert published(stays, 1, [-0.5, -1, -1.5, -2, -4]) == [
+        "[-1, 0)",
+        "[-1, 0)",
+        "[-2, -1)",
+        "[-2, -1)",
+        "[-4, -2)",
+    ]
+
+
+def test_outliers_are_coded_at_every_level_and_their_values_are_never_published():
+    """The oldest are singled out by their age alone; coding them is worth nothing if level 0 shows them."""
+    ages = hierarchy_from("intervals:5,10:18..87")
+    assert published(ages, 1, [3, 18, 86, 87, 104]) == [
+        *("below 18", "[18, 20)", "[85, 87)"),
+        *("87 or more", "87 or more"),
+    ]
+    table = pa.table({"who": range(4), "when": ["2024-04-01"] * 4, "age": [99, 99, 99, 99]})
+    roles = tv.Roles(respondent="who", time="when", quasi=["age"])
+    release, _ = tv.generalize_time(table, roles, 4, hierarchies={"age": "intervals:5,10:..90"})
+    assert set(release.table["age"].to_pylist()) == {"90 or more"}
+    with pytest.raises(tv.ParameterError, match="go from 1 to 3"):
+        tv.generalize_time(table, roles, 4, hierarchies={"age": "intervals:5,10:..90"}, levels={"age": 0})
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("calendar:week,month", "each inside the next"),
+        ("calendar:year,month", "each inside the next"),
+        ("calendar:", "is not a granularity"),
+        ("calendar:hour", "cannot be generalised to `hour`"),
+        ("calendar:business-day", "cannot be generalised to `business-day`"),
+        ("calendar:year:1930..", "not a date"),
+        ("calendar:year:2000-01-01..1999-01-01", "not above the lower"),
+        ("log:2,6", "a power of the one before"),
+        ("log:1", "a power of the one before"),
+        ("log:two", "needs numbers"),
+        ("intervals:5:90", "LOW..HIGH"),
+        ("intervals:5:..", "LOW..HIGH"),
+        ("intervals:5:90..18", "not above the lower"),
+        ("intervals:5:old..90", "needs numbers"),
+    ],
+)
+def test_a_rule_that_makes_no_hierarchy_is_refused(rule, message):
+    with pytest.raises(tv.ParameterError, match=message) as caught:
+        hierarchy_from(rule)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "values", [["1958-03-31", "canary"], ["03/04/1958"], [1958, 1960], ["1958-03-31", ""]]
+)
+def test_periods_of_what_is_not_dates_are_refused(values):
+    """Also where day and month could change places, and years alone."""
+    with pytest.raises(tv.InputError, match="not all dates") as caught:
+        hierarchy_from("calendar:year").level(1, pa.array(values))
+    assert "canary" not in str(caught.value)

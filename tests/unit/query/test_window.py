@@ -244,6 +244,72 @@ def test_a_label_that_may_contain_the_value_counts_as_possible(coarse, where, lo
     assert low <= count.value <= high
 
 
+BORN = [dt.date(1958, 3, 31), dt.date(1958, 7, 1), dt.date(1961, 5, 5)] * 2 + [dt.date(1919, 1, 1)] * 3
+
+
+@pytest.fixture(scope="module", params=["dates", "text"])
+def born(request):
+    """Nine people of one day: birth dates by year, those before 1920 coded, and ages coded from 90 on."""
+    dates = BORN if request.param == "dates" else [day.strftime("%d.%m.%Y") for day in BORN]
+    columns = {"who": list("abcdefghi"), "at": [dt.date(2024, 4, 1)] * 9, "born": dates}
+    table = pa.table({**columns, "age": [66, 66, 62] * 2 + [105, 106, 107]})
+    rules = {"born": "calendar:year,5-years:1920-01-01..", "age": "intervals:10:..90"}
+    roles = tv.Roles(respondent="who", time="at", quasi=list(rules))
+    options = {"hierarchies": rules, "levels": {"born": 1, "age": 1}}
+    return tv.generalize_time(table, roles, 2, **options)
+
+
+@pytest.mark.parametrize(
+    ("where", "low", "high", "unknown"),
+    [
+        ({"born": "1958-03-31"}, 0, 4, ()),
+        ({"born": dt.date(1958, 3, 31)}, 0, 4, ()),
+        ({"born": dt.datetime(1958, 3, 31, 12)}, 0, 4, ()),
+        ({"born": "1958"}, 4, 4, ()),
+        ({"born": "before 1920-01-01"}, 3, 3, ()),
+        ({"born": "1919-12-31"}, 0, 3, ()),
+        ({"born": "1920-01-01"}, 0, 0, ("born",)),
+        ({"born": ("1958-01-01", "1958-12-31")}, 4, 4, ()),
+        ({"born": ("1958-01-01", "1961-05-05")}, 4, 6, ()),
+        ({"born": (None, "1919-12-31")}, 3, 3, ()),
+        ({"born": (None, "1919-06-01")}, 0, 3, ()),
+        ({"born": ("1900-01-01", None)}, 6, 9, ()),
+        ({"born": "31.03.1958"}, 0, 9, ()),  # written in a way of the table's own
+        ({"born": None}, 0, 0, ("born",)),
+        ({"age": 105}, 0, 3, ()),
+        ({"age": 89}, 0, 0, ("age",)),
+        ({"age": (90, None)}, 3, 3, ()),
+        ({"age": (None, 100)}, 6, 9, ()),
+        ({"age": "90 or more"}, 3, 3, ()),
+    ],
+)
+def test_periods_and_coded_labels_contain_what_they_say(born, where, low, high, unknown):
+    count = answer(born[0], WindowCount(where=where))
+    assert (count.low, count.high, count.unknown) == (low, high, unknown)
+    assert low <= count.value <= high
+
+
+@pytest.mark.parametrize(
+    ("column", "labels"), [("born", ("1958", "1961")), ("age", ("[60, 70)", "90 or more"))]
+)
+def test_labels_that_change_places_everywhere_are_found(born, column, labels):
+    """In the table and in the ledger, so that every count stays as it was."""
+    release, ledger = born
+    assert tv.verify(release, ledger)
+    swap = dict(zip(labels, reversed(labels), strict=True))
+
+    def swapped(table, name):
+        texts = pa.array([swap.get(text, text) for text in table[name].to_pylist()])
+        return table.set_column(table.schema.get_field_index(name), name, texts)
+
+    mappings = {**ledger.mappings, column: swapped(ledger.mappings[column], "published")}
+    data = swapped(release.table, column)
+    data = data.sort_by([(name, "ascending") for name in ("born", "age")])
+    verdict = tv.verify(replace(release, parts={"data": data}), replace(ledger, mappings=mappings))
+    assert "labels" in {violation.code for violation in verdict.violations}
+    assert any("under a label that does not contain it" in v.message for v in verdict.violations)
+
+
 def test_labels_that_no_value_is_spelt_like_are_stated(coarse):
     release, ledger = coarse
     assert release.manifest["distinct_labels"] == ["sex", "age", "zip"]

@@ -94,7 +94,7 @@ class EventParameters(Reading):
         default=1, at_least=1, at_most=2, example=2
     )
     hierarchies: Mapping[str, Any] | None = parameter(
-        "How a quasi-identifier may be made coarser: a file, intervals, prefixes or suppression.",
+        "How a quasi-identifier may be coarsened: a file, intervals, log, calendar, prefixes or suppression.",
         default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW"
     )
     levels: Mapping[str, int] | None = parameter(

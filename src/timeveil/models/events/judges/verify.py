@@ -38,12 +38,13 @@ from timeveil.evidence.codes import (
     fold_both,
     ranked,
 )
-from timeveil.evidence.conditions import share_of
+from timeveil.evidence.conditions import period_of, share_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges import protected
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.models.events.judges.recount import check_candidates
+from timeveil.reading.moments import moments
 
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
@@ -326,11 +327,17 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
     for name, level, number in levels:
         values, labels = evidence.quasi[name], evidence.labels[name]
         texts = [value if value is None else str(value) for value in values.values.to_pylist()]
+        dates = moments(values.values) if period_of(level["name"]) else None
+        meanings = texts
+        if dates is not None:
+            days = dates[0].astype("M8[s]").astype(str).tolist()
+            meanings = [None if text is None else day for text, day in zip(texts, days, strict=True)]
         rows = evidence.retained & (evidence.step == number)
         pairs = distinct_pairs(values.codes[rows], labels.codes[rows], labels.size)
         shown = labels.values.take(pairs[1]).to_pylist()
         published = [(texts[value], label) for value, label in zip(pairs[0], shown, strict=True)]
-        wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in published)
+        meant = [(meanings[value], label) for value, label in zip(pairs[0], shown, strict=True)]
+        wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in meant)
         findings.expect_none("labels:contain", values=wrong, name=name)
         if name in manifest.get("distinct_labels", ()):
             holders = Counter(shown)

@@ -31,7 +31,8 @@ from timeveil.errors import ParameterError
 from timeveil.models.events.method.failures import infeasible
 from timeveil.models.events.method.local import Scale
 from timeveil.models.events.method.search import Counts, Ladder, Node, label_ranks, least_generalization
-from timeveil.recoding import bad_hierarchy, hierarchy_from
+from timeveil.recoding import hierarchy_from
+from timeveil.recoding.values import bad_hierarchy
 
 COMPARABLE = 2.0  # bits a row that it may cost to keep a column
 
@@ -200,15 +201,15 @@ def ladders_of(
             message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
             raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
         hierarchy = hierarchy_from(source)
-        ladders[column] = (hierarchy, range(hierarchy.top + 1))
+        ladders[column] = (hierarchy, range(hierarchy.finest, hierarchy.top + 1))
     for limits in (most, levels):
         for column, level in limits.items():
             ladder = ladders.get(column)
             if ladder is None or level not in ladder[1]:
                 message = f"`{column}` has no hierarchy, so no level of it can be set"
                 if ladder:
-                    message = f"the levels of `{column}` go from 0 to {ladder[1][-1]}"
+                    message = f"the levels of `{column}` go from {ladder[1][0]} to {ladder[1][-1]}"
                 hint = "set levels only for columns with a hierarchy; level 0 is the value itself"
                 raise bad_hierarchy(message, hint)
-            ladders[column] = (ladder[0], range(level + 1) if limits is most else (level,))
+            ladders[column] = (ladder[0], range(ladder[1][0], level + 1) if limits is most else (level,))
     return ladders

@@ -1,31 +1,41 @@
 """Value hierarchies: how a quasi-identifier other than time may be made coarser, level by level.
 
 Level 0 is the value itself. A hierarchy is a table with one row per value and one column per level, as
-ARX users keep it, or a rule: intervals for numbers, prefixes for codes, one star for anything.
+ARX users keep it, or a rule: intervals for numbers, of one width or growing with the numbers, periods of the
+calendar for dates, prefixes for codes, one star for anything.
+
+Numbers and dates may be top and bottom coded: all outside some bounds share one label, at every level. Then
+level 0 is not used, which would show them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation
+from datetime import date
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from timeveil.errors import InputError, ParameterError, TimeveilError, raising
+from timeveil.calendar.catalogue import of_dates
+from timeveil.calendar.civil import civil_second
+from timeveil.calendar.order import is_finer_than
+from timeveil.errors import InputError, raising
 from timeveil.reading.files import file_size
+from timeveil.recoding.values import bad_hierarchy, day_of, numbers_of, power_below, seconds_of, text_of
 
 STAR = "*"
 MOST_LEVELS = 100
 LONGEST_LINE = 1 << 20
-LARGEST = 400  # digits before or behind the point of a number; no measured number has more
-RULES = {"intervals": "5,10", "prefixes": "3,2"}
+RULES = {"intervals": "5,10", "log": "2,4,16", "calendar": "month,year,decade", "prefixes": "3,2"}
+Number = int | float | Fraction
+Interval = Callable[[Fraction], tuple[Fraction, Fraction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class Hierarchy:
 
     names: tuple[str, ...]
     publish: Callable[[int, pa.Array], pa.Array]
+    finest: int = 0
+    """The first level that may be used."""
 
     @property
     def top(self) -> int:
@@ -62,8 +74,21 @@ class Hierarchy:
         return pa.table({"value": values, "published": published})
 
     @classmethod
-    def intervals(cls, widths: Sequence[float], origin: float = 0) -> Hierarchy:
-        """For numbers: intervals of growing width from `origin`, each width a multiple of the one before."""
+    def intervals(
+        cls,
+        widths: Sequence[float],
+        origin: float = 0,
+        *,
+        bottom: Number | None = None,
+        top: Number | None = None,
+    ) -> Hierarchy:
+        """For numbers: intervals of growing width from `origin`, each width a multiple of the one before.
+
+        Numbers below `bottom`, and those of `top` or more, share one label each.
+
+        >>> Hierarchy.intervals([5], top=90).level(1, pa.array([87, 93, 101]))["published"].to_pylist()
+        ['[85, 90)', '90 or more', '90 or more']
+        """
         _check_growing("widths", widths)
         exact, start = [Fraction(str(width)) for width in widths], Fraction(str(origin))
         if any(wide % narrow for narrow, wide in pairwise(exact)):
@@ -71,13 +96,107 @@ class Hierarchy:
                 "each interval width must be a multiple of the one before", "for example 5, 10, 20"
             )
 
+        def of_width(width: Fraction) -> Interval:
+            def interval(number: Fraction) -> tuple[Fraction, Fraction]:
+                low = (number - start) // width * width + start
+                return low, low + width
+
+            return interval
+
+        return cls._ofnumbers([f"{width:g} wide" for width in widths], [*map(of_width, exact)], bottom, top)
+
+    @classmethod
+    def log(
+        cls, bases: Sequence[int], *, bottom: Number | None = None, top: Number | None = None
+    ) -> Hierarchy:
+        """For numbers of every magnitude, such as durations: intervals between the powers of a base.
+
+        Each base is a power of the one before. Between 0 and 1 there is one interval, and below 0 they are
+        mirrored.
+
+        >>> Hierarchy.log([2, 4]).level(1, pa.array([0, 1, 2, 3, 9, -3]))["published"].to_pylist()
+        ['[0, 1)', '[1, 2)', '[2, 4)', '[2, 4)', '[8, 16)', '[-4, -2)']
+        """
+        _check_growing("bases", bases)
+        powers = [power_below(Fraction(fine), Fraction(coarse)) == coarse for fine, coarse in pairwise(bases)]
+        if not all(powers) or bases[0] < 2:
+            raise bad_hierarchy(
+                "each base must be a whole number from 2, and a power of the one before",
+                "for example 2, 4, 16",
+            )
+
+        def of_base(base: int) -> Interval:
+            def interval(number: Fraction) -> tuple[Fraction, Fraction]:
+                if -1 <= number < 1:
+                    return (Fraction(-1), Fraction(0)) if number < 0 else (Fraction(0), Fraction(1))
+                power = power_below(Fraction(base), abs(number))
+                if number > 0:
+                    return power, power * base
+                # Intervals contain their lower end, so -4 begins the one up to -2.
+                return (-power, -power / base) if power == -number else (-power * base, -power)
+
+            return interval
+
+        return cls._ofnumbers([f"{base}-fold wide" for base in bases], [*map(of_base, bases)], bottom, top)
+
+    @classmethod
+    def _ofnumbers(
+        cls, names: list[str], levels: list[Interval], bottom: Number | None, top: Number | None
+    ) -> Hierarchy:
+        """Levels of half-open intervals that nest, cut off at `bottom` and `top`."""
+        least, most = (None if end is None else Fraction(str(end)) for end in (bottom, top))
+        _check_bounds(least, most)
+
+        def label(number: Fraction, level: Interval) -> str:
+            if least is not None and number < least:
+                return f"below {text_of(least)}"
+            if most is not None and number >= most:
+                return f"{text_of(most)} or more"
+            low, high = level(number)
+            low, high = low if least is None else max(low, least), high if most is None else min(high, most)
+            return f"[{text_of(low)}, {text_of(high)})"
+
         def publish(number: int, values: pa.Array) -> pa.Array:
-            width, numbers = exact[number - 1], _numbers(values)
-            lows = [None if n is None else (n - start) // width * width + start for n in numbers]
-            labels = [None if low is None else f"[{_text(low)}, {_text(low + width)})" for low in lows]
+            labels = [None if n is None else label(n, levels[number - 1]) for n in numbers_of(values)]
             return pa.array(labels, pa.string())
 
-        return cls._with_star([f"{width:g} wide" for width in widths], publish)
+        return cls._with_star(names, publish, finest=int(bottom is not None or top is not None))
+
+    @classmethod
+    def calendar(
+        cls, names: Sequence[str], *, bottom: date | str | None = None, top: date | str | None = None
+    ) -> Hierarchy:
+        """For dates other than the time, such as birth dates: periods of the calendar that nest.
+
+        They are called as granularities are, from `day` to `decade`, or `5-years`. Dates before `bottom`,
+        and those from `top` on, share one label each.
+
+        >>> born = Hierarchy.calendar(["month", "5-years"], bottom="1930-01-01")
+        >>> dates = pa.array([date(1958, 3, 31), date(1919, 7, 2)])
+        >>> [born.level(number, dates)["published"].to_pylist() for number in (1, 2)]
+        [['1958-03', 'before 1930-01-01'], ['1955 to 1959', 'before 1930-01-01']]
+        """
+        periods = [of_dates(name) for name in names]
+        if not periods or not all(is_finer_than(fine, coarse) for fine, coarse in pairwise(periods)):
+            raise bad_hierarchy(
+                "the periods of a calendar hierarchy must go from fine to coarse, each inside the next",
+                "for example month,quarter,year,decade: a week may be in two months",
+            )
+        least, most = (None if end is None else day_of(end) for end in (bottom, top))
+        _check_bounds(least, most)
+
+        def publish(number: int, values: pa.Array) -> pa.Array:
+            seconds, missing = seconds_of(values)
+            indices, index = np.unique(periods[number - 1].index(seconds), return_inverse=True)
+            labels = np.array(periods[number - 1].label(indices), dtype=object)[index]
+            if least is not None:
+                labels[seconds < civil_second(least, of="bottom")] = f"before {least}"
+            if most is not None:
+                labels[seconds >= civil_second(most, of="top")] = f"{most} or later"
+            return pa.array(labels, pa.string(), mask=missing)
+
+        coded = int(bottom is not None or top is not None)
+        return cls._with_star([period.name for period in periods], publish, finest=coded)
 
     @classmethod
     def prefixes(cls, lengths: Sequence[int]) -> Hierarchy:
@@ -106,7 +225,9 @@ class Hierarchy:
         return cls._with_star([], lambda _, values: values)
 
     @classmethod
-    def _with_star(cls, names: Sequence[str], publish: Callable[[int, pa.Array], pa.Array]) -> Hierarchy:
+    def _with_star(
+        cls, names: Sequence[str], publish: Callable[[int, pa.Array], pa.Array], finest: int = 0
+    ) -> Hierarchy:
         """Levels of a rule, and above them one star for every value."""
 
         def publish_or_star(number: int, values: pa.Array) -> pa.Array:
@@ -114,7 +235,7 @@ class Hierarchy:
                 return pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
             return publish(number, values)
 
-        return cls((*names, STAR), publish_or_star)
+        return cls((*names, STAR), publish_or_star, finest)
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Hierarchy:
@@ -199,15 +320,14 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
         return source
     if isinstance(source, pa.Table):
         return Hierarchy.from_table(source)
-    rule, colon, numbers = str(source).partition(":")
+    rule, colon, arguments = str(source).partition(":")
     if rule in RULES and colon:
         error = bad_hierarchy(
-            f"the hierarchy rule `{rule}` needs numbers", f"for example {rule}:{RULES[rule]}"
+            f"the hierarchy rule `{rule}` needs {'names of periods' if rule == 'calendar' else 'numbers'}",
+            f"for example {rule}:{RULES[rule]}",
         )
         with raising(error, on=(ValueError, OverflowError)):
-            if rule == "intervals":
-                return Hierarchy.intervals([float(n) if "." in n else int(n) for n in numbers.split(",")])
-            return Hierarchy.prefixes([int(n) for n in numbers.split(",")])
+            return _from_rule(rule, arguments)
     if source == "suppression":
         return Hierarchy.suppression()
     if rule.isalpha() and colon and not Path(source).exists():
@@ -218,43 +338,36 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
     return Hierarchy.from_csv(source)
 
 
-def _numbers(values: pa.Array) -> list[Fraction | None]:
-    """Numbers as they are written, exactly; text is read as numbers."""
-    numbers = [None if value is None else _number(value) for value in values.to_pylist()]
-    if numbers.count(None) > values.null_count:
-        message = "a hierarchy of intervals was given for a column that is not all numbers"
-        raise bad_hierarchy(message, "use a hierarchy table for this column, or clean its values", InputError)
-    return numbers
+def _from_rule(rule: str, arguments: str) -> Hierarchy:
+    """The hierarchy of a rule, coded outside the bounds that follow a colon: `5,10:18..90`."""
+    texts, coded, bounds = arguments.partition(":")
+    steps = [text.strip() for text in texts.split(",")]
+    if rule == "prefixes":
+        return Hierarchy.prefixes([int(n) for n in arguments.split(",")])
+    low, dots, high = bounds.partition("..")
+    if coded and (not dots or low == high == ""):
+        message = f"the bounds of the hierarchy rule `{rule}` are not written LOW..HIGH"
+        ends = "1930-01-01..2015-01-01" if rule == "calendar" else "18..90"
+        raise bad_hierarchy(message, f"write {rule}:{RULES[rule]}:{ends}, or leave out one of the two")
+    if rule == "calendar":
+        return Hierarchy.calendar(steps, bottom=low or None, top=high or None)
+    bottom, top = (Fraction(end) if end else None for end in (low, high))
+    if rule == "log":
+        return Hierarchy.log([int(n) for n in steps], bottom=bottom, top=top)
+    widths = [float(n) if "." in n else int(n) for n in steps]
+    return Hierarchy.intervals(widths, bottom=bottom, top=top)
 
 
-def _number(value: Any) -> Fraction | None:
-    """The number that is written, exactly; 1e999999999 would take all memory to write out."""
-    try:
-        number = Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-    if number.is_finite() and -LARGEST <= int(number.as_tuple().exponent) <= number.adjusted() <= LARGEST:
-        return Fraction(number)
-    return None
-
-
-def _text(number: Fraction) -> str:
-    """Whole numbers in full, others as decimals."""
-    if number.denominator == 1:
-        return str(number.numerator)
-    exact = Context(prec=3 * LARGEST).divide(Decimal(number.numerator), Decimal(number.denominator))
-    return f"{exact:f}".rstrip("0").rstrip(".")
+def _check_bounds(bottom: Any, top: Any) -> None:
+    if bottom is not None and top is not None and bottom >= top:
+        message = "the upper bound of a hierarchy is not above the lower one"
+        raise bad_hierarchy(message, "write the lower bound first, such as 18..90")
 
 
 def _check_growing(name: str, numbers: Sequence[float]) -> None:
     ordered = all(a < b for a, b in pairwise(numbers))
-    in_range = bool(numbers) and (numbers[0] > 0 if name == "widths" else numbers[-1] <= 0)
+    in_range = bool(numbers) and (numbers[-1] <= 0 if name == "lengths" else numbers[0] > 0)
     if not ordered or not in_range:
         raise bad_hierarchy(
             f"the {name} of a hierarchy must go from fine to coarse", f"give the {name} in that order"
         )
-
-
-def bad_hierarchy(message: str, hint: str, kind: type[TimeveilError] = ParameterError) -> TimeveilError:
-    """The error for a hierarchy that cannot be used."""
-    return kind(message, hint=hint, code="bad-hierarchy")
