@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from timeveil.cli.output import Output
-from timeveil.domain.parameter import Parameter, Parameters, parameter
+from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
 from timeveil.jobs.columns import lists_hint
@@ -62,12 +62,20 @@ class ReleaseCommand(Command):
     folder: str = parameter("Release folder, such as published.", metavar="DIR", positional=True)
 
 
+def earlier_ledgers() -> Any:
+    """The line of commands that judge several releases of one table together."""
+    return optional(
+        "Ledger of an earlier release of the same table.", ["march.ledger"], "PATH", models=("time",)
+    )
+
+
 class LedgerCommand(ReleaseCommand):
     """A command about a release and its ledger."""
 
     ledger: str = parameter(
         "Private ledger that was made with the release.", example="NAME.ledger", metavar="PATH"
     )
+    after: list[str] | None = earlier_ledgers()
 
 
 def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:

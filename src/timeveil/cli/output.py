@@ -15,7 +15,7 @@ import shutil
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,9 +81,9 @@ class Output:
         """Text to stdout, with headings in bold on a terminal."""
         _show(printable(text), sys.stdout)
 
-    def ledger(self, path: str) -> tv.Ledger:
-        """Open a ledger, and warn if others could, too."""
-        ledger = tv.open_ledger(path)
+    def ledger(self, path: str, after: Iterable[str] | None = None) -> tv.Ledger:
+        """Open a ledger and those of earlier releases, and warn if others could, too."""
+        ledger = tv.open_ledger(path, after=[self.ledger(earlier) for earlier in after or ()])
         if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
             self.say(
                 f"warning: others can read or change the ledger `{path}`; shut them out: chmod 600 {path}"

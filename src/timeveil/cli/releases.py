@@ -13,6 +13,7 @@ from timeveil.cli.options import (
     LedgerCommand,
     ReleaseCommand,
     argument,
+    earlier_ledgers,
     is_given,
     refuse_foreign,
     takes,
@@ -38,6 +39,7 @@ class Verify(ReleaseCommand):
     ledger: str | None = optional(
         "Private ledger; with it, people are counted, not only rows.", "visits.ledger", "PATH"
     )
+    after: list[str] | None = earlier_ledgers()
     rewrite: str | None = optional(
         "If it holds, new folder for a clean copy made from the cells alone.", "clean", "NEW"
     )
@@ -49,7 +51,7 @@ class Verify(ReleaseCommand):
 
         if self.rewrite is not None:
             refuse_nested(Path(self.rewrite))
-        ledger = None if self.ledger is None else output.ledger(self.ledger)
+        ledger = None if self.ledger is None else output.ledger(self.ledger, self.after)
         with output.progress() as progress:
             evidence, verdict, sound = judged(Path(self.folder), ledger, progress)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
@@ -96,7 +98,7 @@ class Measure(LedgerCommand):
     )
 
     def run(self, output: Output) -> None:
-        release, ledger = tv.open_release(self.folder), output.ledger(self.ledger)
+        release, ledger = tv.open_release(self.folder), output.ledger(self.ledger, self.after)
         against = None if self.against is None else tv.open_release(self.against)
         with output.progress() as progress:
             loss = tv.measure(release, ledger, against=against, progress=progress)
@@ -168,7 +170,7 @@ def attack(output: Output, **typed: Any) -> None:
             f"there is no picture of an attack on {parameters_of(model).contents}",
             hint="leave --picture out; `timeveil plot` draws the release itself",
         )
-    ledger = output.ledger(options.ledger)
+    ledger = output.ledger(options.ledger, options.after)
     with output.progress() as progress:
         breach: Any = tv.attack(gather(release, ledger, progress), None, _adversary(release, typed))
     plain = _plain_breach(release, ledger, breach) if options.beside_plain else None
@@ -338,6 +340,7 @@ class Report(Particulars, ReleaseCommand):
         "visits.ledger",
         "PATH",
     )
+    after: list[str] | None = earlier_ledgers()
     job: str | None = optional(
         "Saved job whose [report] table states what no option does.", "job.toml", "FILE"
     )
@@ -350,7 +353,7 @@ class Report(Particulars, ReleaseCommand):
         stated = {
             n: from_job.get(n) if (typed := getattr(self, n)) is None else typed for n in Particulars.table()
         }
-        ledger = None if self.ledger is None else output.ledger(self.ledger)
+        ledger = None if self.ledger is None else output.ledger(self.ledger, self.after)
         with output.progress() as progress:
             filed = tv.report(self.folder, ledger, progress=progress, **stated)
         text = str(filed)

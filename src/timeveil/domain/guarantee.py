@@ -57,12 +57,18 @@ class KAnonymity(Promise):
     'in every group, no value of `result` is held by more than 1/3 of the people'
     >>> KAnonymity(5, dominance=0.5).as_dict()
     {'name': 'k-anonymity', 'k': 5, 'dominance': 0.5}
+
+    With `after`, the same holds for all that an event was published as, in this release and in as many
+    earlier ones of the same table, where not being published counts as a value.
+
+    >>> KAnonymity(5, after=1).sentence.partition("; ")[2]
+    'so is every combination of what an event was published as in this and the 1 release before'
     """
 
     model = "time"
     name = "k-anonymity"
     words = "every combination of quasi-identifiers and time is shared by at least {0.k} different people"
-    if_set = ("protect", "dominance", "visits")
+    if_set = ("protect", "dominance", "visits", "after")
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
@@ -81,6 +87,12 @@ class KAnonymity(Promise):
     )
     visits: int = parameter(
         "Number of visits of a person that an outsider may know.", default=1, at_least=1, at_most=2, example=2
+    )
+    after: int | None = parameter(
+        "Number of earlier releases of the same table that the promise extends to.",
+        default=None,
+        at_least=1,
+        example=1,
     )
 
     def __post_init__(self) -> None:
@@ -115,7 +127,9 @@ class KAnonymity(Promise):
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        return "; ".join([self.words.format(self), *self.further_sentences])
+        earlier = f"so is every combination of what an event was published as in this and the {self.after} "
+        before = [f"{earlier}release{'s' * (self.after > 1)} before"] if self.after else []
+        return "; ".join([self.words.format(self), *before, *self.further_sentences])
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ class Relation:
     an Arrow table, or a `Stored` one that may be larger than memory. Rows are in input order. `folded` counts
     the cells of each column that were read in another spelling; in columns of `normal` no text has another.
     `risks` has what kept and sensitive columns give away by themselves, `decided` what was found out about
-    the file and its dates.
+    the file and its dates. Columns of `hidden` come last: they count as quasi-identifiers and are published
+    by nothing.
     """
 
     roles: Roles
@@ -50,6 +51,7 @@ class Relation:
     normal: frozenset[str] = field(default=frozenset(), compare=False)
     risks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
     decided: Mapping[str, str] = field(default_factory=dict, compare=False)
+    hidden: tuple[str, ...] = ()
 
     @property
     def respondent(self) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.domain.guarantee import Guarantee
 from timeveil.domain.relation import Relation
@@ -97,7 +99,8 @@ class Ledger:
 
     `table` has one row per input row, in input order; for the time model `row` and `group` (null where the
     row was withheld). `original` is the relation that was read. `mappings` has a table `value`, `published`
-    for each generalised quasi-identifier. `facts` are plain numbers about the run.
+    for each generalised quasi-identifier. `facts` are plain numbers about the run. `after` has the ledgers of
+    earlier releases of the same table; a file does not have them.
     """
 
     model: str
@@ -105,6 +108,13 @@ class Ledger:
     original: Relation
     mappings: Mapping[str, pa.Table] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    after: Sequence[Ledger] = field(default=(), compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """A number that tells this ledger from others: which row went into which group."""
+        groups = np.asarray(pc.fill_null(self.table["group"].cast(pa.int64()), -1))
+        return hashlib.sha256(groups.tobytes()).hexdigest()[:16]
 
     @property
     def table(self) -> pa.Table:

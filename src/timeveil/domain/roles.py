@@ -31,6 +31,8 @@ class Roles:
     `respondent` is the person a row is about; it never reaches a release. `time` is when it happened. `quasi`
     is what an outsider may know about a person, `sensitive` what they must not learn, `keep` everything else
     to publish. `drop` lists columns to leave out; `drop="rest"` leaves out every column without a role.
+    `event` tells a person's events apart where a table is published repeatedly, such as a case number; it
+    never reaches a release either.
 
     >>> Roles(respondent="patient", time="taken_at", quasi=["zip"], sensitive=["result"]).published
     ('zip', 'result')
@@ -45,9 +47,10 @@ class Roles:
     value: str | None = None
     item: str | None = None
     series: Sequence[str] = ()
+    event: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("respondent", "time", "value", "item"):
+        for name in ("respondent", "time", "value", "item", "event"):
             if not isinstance(getattr(self, name), str | None):
                 kind = type(getattr(self, name)).__name__
                 raise RolesError(f"`{name}` is a {kind}, not a name", hint=f"name one column with {{{name}}}")
@@ -64,9 +67,10 @@ class Roles:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table with a role other than `drop`, in role order."""
-        single = [name for name in (self.respondent, self.time, self.value, self.item) if name is not None]
+        single = (self.respondent, self.time, self.value, self.item)
         quasi = [name for name in self.quasi if isinstance(name, str)]
-        return (*single, *quasi, *self.sensitive, *self.keep, *self.series)
+        columns = (*single, *quasi, *self.sensitive, *self.keep, *self.series, self.event)
+        return tuple(name for name in columns if name is not None)
 
     @property
     def quasi_columns(self) -> tuple[str, ...]:

@@ -34,6 +34,9 @@ class Columns(Parameters):
         ["h00..h23"],
         "C,C,...",
     )
+    event: str | None = _column(
+        "Column that tells a person's events apart in repeated releases; never published.", "case_number"
+    )
     quasi: tuple[str, ...] = _column("Quasi-identifier: column that an outsider may know.", ["zip"])
     cyclic: tuple[str, ...] = _column(
         "Weekday, hour-of-day or month-of-year, if an outsider may know it; it is then published, too.",
@@ -227,7 +230,7 @@ class Run:
 
 def role_values(roles: Roles, series: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
     """The roles that are set, by the name of their option; `series` as the user named its columns."""
-    for name in ("respondent", "time", "value", "item"):
+    for name in ("respondent", "time", "value", "item", "event"):
         if getattr(roles, name) is not None:
             yield name, getattr(roles, name)
     plain = [quasi for quasi in roles.quasi if not isinstance(quasi, Derived)]
@@ -282,11 +285,14 @@ def _argument(declared: Parameter, value: Any) -> str:
     """A parameter and its value as an argument of a call; a path becomes what opens it."""
     if declared.opened is not None and isinstance(value, str):
         return f"{declared.name}={declared.opened.format(literal(value))}"
+    if declared.opened is not None and declared.kind == "list":
+        return f"{declared.name}=[{', '.join(declared.opened.format(literal(path)) for path in value)}]"
     return f"{declared.name}={literal(value)}"
 
 
 def _role_arguments(roles: Roles) -> Iterator[str]:
-    for name in ("respondent", "time", "value", "item", "quasi", "series", "keep", "sensitive", "drop"):
+    single, several = ("respondent", "time", "value", "item", "event"), ("quasi", "series", "keep")
+    for name in (*single, *several, "sensitive", "drop"):
         value = getattr(roles, name)
         if isinstance(value, str):
             yield f"{name}={literal(value)}"

@@ -40,6 +40,8 @@ class Tally:
 
     `smallest_group` is gen_m and `group_total` gen_s of the paper. `groups_short` have k people and break a
     promise about sensitive values; no engine counts them. The `kept_` numbers leave both kinds out.
+    After earlier releases, `rows_short` are withheld from groups of k people; `rows_waiting` are those of all
+    omitted rows that came late.
     """
 
     smallest_group: int
@@ -52,6 +54,7 @@ class Tally:
     kept_total: int
     groups_short: int = 0
     rows_short: int = 0
+    rows_waiting: int = 0
 
     @property
     def kept_groups(self) -> int:
@@ -60,6 +63,11 @@ class Tally:
     @property
     def rows_omitted(self) -> int:
         return self.rows_below_k + self.rows_short
+
+    @property
+    def rows_spent(self) -> int:
+        """The rows that `suppress` has to allow."""
+        return self.rows_omitted - self.rows_waiting
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,9 @@ class MemoryEvents:
             self._ticks = instants(relation.clock, times)
         self._person, self._person_room = encode_people(counted[person])
         self.people = int(np.count_nonzero(np.bincount(self._person)))
-        self._quasi = {name: encode(counted[name]) for name in relation.roles.quasi_columns}
+        self._quasi = {
+            name: encode(counted[name]) for name in (*relation.roles.quasi_columns, *relation.hidden)
+        }
         self._position: Codes = np.empty(0, np.int32)
         self._rows_at: Int64s = np.empty(0, np.int64)
         self._visits: dict[tuple[tuple[str, int], ...], tuple[Visits, Codes]] = {}

@@ -12,10 +12,10 @@ import errno
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -92,8 +92,11 @@ def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = Non
     refuse_taken(path)
 
 
-def open_ledger(path: str | Path) -> Ledger:
-    """Open a ledger file. A long one stays on disk and is read in batches."""
+def open_ledger(path: str | Path, *, after: Sequence[Ledger] = ()) -> Ledger:
+    """Open a ledger file. A long one stays on disk and is read in batches.
+
+    `after` has the ledgers of the earlier releases that the release was made after.
+    """
     file = path_of(path)
     hint = "name the file that --ledger made"
     if not file.is_file():
@@ -104,7 +107,7 @@ def open_ledger(path: str | Path) -> Ledger:
     message = f"no permission to read `{file.name}`"
     forbidden = BundleError(message, hint="only its owner may read a ledger", code="no-permission")
     with raising(no_ledger, on=_FAILURES), raising(forbidden, on=PermissionError):
-        return _read(file)
+        return replace(_read(file), after=tuple(after))
 
 
 class LedgerColumns(Columns):

@@ -17,7 +17,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
-from timeveil.folder import open_release
+from timeveil.folder import open_ledger, open_release
 from timeveil.folder.boundary import refuse_nested
 from timeveil.folder.ledger_file import refuse_public
 from timeveil.folder.replacing import refuse_folder
@@ -73,6 +73,8 @@ def arguments(run: Run) -> dict[str, Any]:
     values = dict(run.values)
     if values.get("definitions") is not None:
         values["definitions"] = granularity_tables(Path(values["definitions"]))
+    if values.get("after"):
+        values["after"] = [open_ledger(path) for path in values["after"]]
     if values.get("beside") is not None:
         values["beside"] = open_release(values["beside"])
     return values

@@ -167,9 +167,13 @@ def _checked(path: Path, declared: Parameter, value: Any) -> Any:
         return (value,)
     if declared.can_be_off and value == OFF:
         return None
-    if declared.opened and not isinstance(value, str):
+    if declared.opened and declared.kind != "list" and not isinstance(value, str):
         raise _bad_job(f"`{declared.key}` must be a path", f'write it in quotes: {declared.key} = "..."')
     checked = declared.check(value)
+    if declared.opened and declared.kind == "list":
+        if not all(isinstance(entry, str) for entry in checked):
+            raise _bad_job(f"`{declared.key}` must be a list of paths", "write each in quotes")
+        return [_near(path, entry) for entry in checked]
     return _near(path, checked) if declared.path or declared.opened else checked
 
 
@@ -308,7 +312,8 @@ def explorable() -> dict[str, Parameter]:
     for table in tables().values():
         for name, declared in table.table().items():
             typed = declared.kind in _KINDS or name == "slot" or declared.default is False
-            if not typed or name in table.secret:
+            needs_files = any(table.table()[n].opened for n in (name, declared.applies_with) if n)
+            if not typed or needs_files or name in table.secret:
                 continue
             same = lines.setdefault(name, replace(declared, default=None))
             if same.choices != declared.choices:  # each model has its own methods

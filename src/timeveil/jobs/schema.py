@@ -70,7 +70,7 @@ def _value(declared: Parameter) -> dict[str, Any]:
     if declared.choices:
         value = {"enum": list(declared.choices)}
     elif declared.opened:
-        value = {"type": "string"}
+        value = strings if declared.kind == "list" else {"type": "string"}
     elif declared.kind in ("names", "pair"):
         value = {"anyOf": [strings, {"type": "string"}]} if declared.name in Columns.table() else strings
     elif declared.kind in ("whole", "number"):

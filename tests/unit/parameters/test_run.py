@@ -36,6 +36,8 @@ EVERY_VALUE: dict[str, Any] = {
     "hierarchies": {"zip": "prefixes:3"},
     "levels": {"zip": 1},
     "max_levels": {"zip": 1},
+    "after": ["a.ledger", "b.ledger"],
+    "append": True,
     "gaps": "skip",
     "nulls": "withhold",
     "fold_spellings": True,
@@ -102,6 +104,7 @@ def test_every_parameter_is_written() -> None:
         "--keep a --sensitive b --drop c --drop d --k 5 --granularity week --choose generality "
         "--suppress 0.25 --recode refined --weight zip=2 --protect b=at-most:1/3 --dominance 0.5 --visits 2 "
         "--hierarchy zip=prefixes:3 --level zip=1 --max-level zip=1 "
+        "--after a.ledger --after b.ledger --append "
         "--gaps skip --nulls withhold --fold-spellings --accept-risk a --allow-loss --calendar c.toml "
         "--engine duckdb --memory-limit 2GB --zone UTC --unit day --time-format %d/%m/%Y --decimal comma "
         "--delimiter tab --encoding cp1252 --sheet 2024 "
@@ -115,6 +118,7 @@ def test_every_parameter_is_written() -> None:
         'choose="generality", suppress=0.25, recode="refined", weights={"zip": 2}, '
         'protect={"b": "at-most:1/3"}, dominance=0.5, visits=2, '
         'hierarchies={"zip": "prefixes:3"}, levels={"zip": 1}, max_levels={"zip": 1}, '
+        'after=[tv.open_ledger("a.ledger"), tv.open_ledger("b.ledger")], append=True, '
         'gaps="skip", nulls="withhold", fold_spellings=True, accept_risk=["a"], '
         "allow_loss=True, "
         'definitions=tomllib.loads(Path("c.toml").read_text())["granularity"], engine="duckdb", '
@@ -135,7 +139,8 @@ def test_a_job_text_is_the_same_run(tmp_path: Path) -> None:
     path.write_text(run.job_text())
     again = read_job(path)
     assert again.roles == roles
-    assert {**again.values, "definitions": "c.toml"} == EVERY_VALUE
+    beside = [str(tmp_path / name) for name in EVERY_VALUE["after"]]
+    assert {**again.values, "definitions": "c.toml"} == {**EVERY_VALUE, "after": beside}
     assert (again.source, again.out) == (str(tmp_path / "in.csv"), str(tmp_path / "out"))
 
 

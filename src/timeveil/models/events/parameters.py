@@ -39,7 +39,7 @@ class EventParameters(Reading):
     model = "time"
     command = "generalize-time"
     needs = ("respondent", "time")
-    roles = ("quasi", "cyclic", "sensitive", "keep", "drop")
+    roles = ("quasi", "cyclic", "sensitive", "keep", "event", "drop")
     contents = "events"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see (people were not counted)",
@@ -49,7 +49,7 @@ class EventParameters(Reading):
     stated = ("k", "choose", "suppress", "gaps", "nulls", "granularities")
     unstated = (
         *(*READING, "weights", "hierarchies", "levels", "max_levels", "definitions"),
-        *("engine", "memory_limit"),
+        *("engine", "memory_limit", "after"),
     )
 
     k: int = parameter(
@@ -105,6 +105,15 @@ class EventParameters(Reading):
         "Coarsest level that a column with a hierarchy may be published at.",
         default=None, example={"age": 2}, option="--max-level", metavar="C=N", read=int
     )
+    after: list[Any] = parameter(
+        "Ledger of an earlier release of this table: k people share what an event was published as in all.",
+        default=(), example=["march.ledger"], metavar="LEDGER", opened="tv.open_ledger({})", path=True
+    )
+    append: bool = parameter(
+        "Continue the last of the earlier releases: what was published stays as it is, and rows that come "
+        "late wait until k people share their group.",
+        default=False, applies_with="after"
+    )
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
         "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",
         default="error", example="skip"
@@ -135,7 +144,8 @@ class EventParameters(Reading):
 
     @property
     def promise(self) -> KAnonymity:
-        return KAnonymity(self.k, protect=self.protect, dominance=self.dominance, visits=self.visits)
+        earlier = len(self.after) or None
+        return KAnonymity(self.k, self.protect, self.dominance, visits=self.visits, after=earlier)
 
     @rule("memory_limit", "engine")
     def only_duckdb_keeps_a_limit(self) -> Problem:
@@ -159,6 +169,27 @@ class EventParameters(Reading):
         numbers = [isinstance(weight, int | float) and 0 < weight < 1e6 for weight in self.weights.values()]
         fault = "a weight is not a number above 0 and below 1,000,000"
         return None if all(numbers) else (fault, "give a number, such as 2")
+
+    @rule("after", "recode", "protect", "dominance", "visits", "engine")
+    def people_alone_are_counted_over_releases(self) -> Problem:
+        """What was published before cuts groups that nobody sees; only people are counted in them."""
+        if not self.after:
+            return None
+        usual = {"recode": "global", "protect": None, "dominance": None, "visits": 1, "engine": "memory"}
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                return f"`{name}` cannot be combined with `after`", f"leave {{{name}}} out"
+        return None
+
+    @rule("append", "choose", "granularities", "levels", "max_levels")
+    def what_is_continued_is_not_chosen(self) -> Problem:
+        """Periods and levels are those of the release that is continued."""
+        for name in ("granularities", "levels", "max_levels", "choose"):
+            if self.append and getattr(self, name) != type(self).table()[name].default:
+                return f"`{name}` cannot be set with `append`, which keeps that of the release before", (
+                    f"leave {{{name}}} out, or leave {{append}} out"
+                )
+        return None
 
     @rule("gaps", "recode")
     def every_step_has_every_row(self) -> Problem:

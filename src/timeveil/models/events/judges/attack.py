@@ -35,6 +35,7 @@ from timeveil.models.events.evidence import Evidence, Mask
 from timeveil.models.events.judges.learned import learned
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.judges.protected import promise_of
+from timeveil.models.events.judges.repeated import joint_labels
 from timeveil.models.events.parameters import Adversary
 
 # Rows to go through when several visits are known: a few seconds' work.
@@ -46,16 +47,16 @@ _LOOKUPS_AT_ONCE = 2_000_000
 class Breach(Exposure):
     """An attack on the release, and `before` the same attack on the original.
 
-    `people` were attacked out of `everyone`. `largest_share` is the largest share of a group's rows that
-    belongs to one person. `commonest_sensitive` has per sensitive column the share of the most common value
-    within a group, `worst` and `mean` over groups: where it is 1, being one of k does not hide the value.
-    `columns` has what each kept or sensitive column reveals by itself. `learned` has, per column with a
-    promise, the chance to be right about a value that a person holds, by naming the one that most candidates
-    hold; it is empty where times are known within a tolerance.
+    `people` were attacked out of `everyone`, in as many `releases` together. `largest_share` is the largest
+    share of a group's rows that belongs to one person. `commonest_sensitive` has per sensitive column the
+    share of the most common value within a group, `worst` and `mean` over groups: where it is 1, being one of
+    k does not hide the value. `columns` has what each kept or sensitive column reveals by itself. `learned`
+    has, per column with a promise, the chance to be right about a value that a person holds, by naming the
+    one that most candidates hold; it is empty where times are known within a tolerance.
     """
 
     KEYS: ClassVar = (
-        *("adversary", "k", "people", "everyone", "before", "after"),
+        *("adversary", "k", "people", "everyone", "releases", "before", "after"),
         *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns", "learned"),
     )
 
@@ -69,6 +70,7 @@ class Breach(Exposure):
     commonest_sensitive: Mapping[str, Mapping[str, float]]
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
     learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    releases: int = 1
 
     @property
     def pinned_before(self) -> float:
@@ -91,8 +93,9 @@ class Breach(Exposure):
 def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     """Try to find every person, in the original and in the release."""
     adversary = adversary or Adversary()
-    if evidence.stepped and adversary.tolerance:
-        message = "`tolerance` applies to releases with one granularity for all rows only"
+    repeated = bool(evidence.private.after)
+    if (evidence.stepped or repeated) and adversary.tolerance:
+        message = "`tolerance` applies to one release with one granularity for all rows only"
         raise ParameterError(message, hint="leave {tolerance} out: times are known exactly then")
     evidence.progress("reading visits", 0.1)
     scene = _Scene(evidence, adversary)
@@ -118,6 +121,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         everyone=len(everyone),
         before=before,
         after=after,
+        releases=1 + len(evidence.private.after),
         largest_share=evidence.once(largest_share),
         commonest_sensitive=evidence.once(commonest_sensitive),
         columns=evidence.once(column_risks),
@@ -136,8 +140,11 @@ class _Visits:
         complete = np.flatnonzero(people.complete)
         quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
         moments, when = ranked(people.tick[complete])
-        sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people)
-        visit, visits = fold(list(zip((quasi, when, person), sizes, strict=True)), len(complete))
+        joint = evidence.once(joint_labels) if evidence.private.after else None
+        # Rows of one visit that were published in different releases are looked up one by one.
+        kind = np.zeros(len(complete), np.int64) if joint is None else joint.label[joint.event[complete]]
+        sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people, int(kind.max(initial=0)) + 1)
+        visit, visits = fold(list(zip((quasi, when, person, kind), sizes, strict=True)), len(complete))
         example = np.zeros(visits, dtype=np.int64)
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
@@ -152,6 +159,11 @@ class _Visits:
         self.moments, self.label, shown, self.example = moments, label, self.published, complete[example]
         self.original = Crowd(self.quasi, self.when, self.person, len(moments))
         self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
+        if joint is not None:
+            # In all releases: an event is known by its joint label, which deleted events may share.
+            self.label = kind[example]
+            self.published = ~joint.absent[self.label]
+            self.released = Crowd(joint.label, 0 * joint.label, joint.person, 1)
 
 
 class _Scene:
@@ -171,7 +183,8 @@ class _Scene:
         # Granules begin and end on whole instants, so fractions do not matter.
         first = np.searchsorted(granules.end, earliest // people.per_instant, side="right")
         last = np.searchsorted(granules.reach, latest // people.per_instant, side="right")
-        self._granules = (0 * first, 0 * last + 1) if evidence.stepped else (first, last)
+        single = evidence.stepped or bool(evidence.private.after)
+        self._granules = (0 * first, 0 * last + 1) if single else (first, last)
 
     def in_original(self, visits: Integers) -> Integers:
         """The ranges of the crowd `original` whose people fit each of these visits."""

@@ -40,10 +40,11 @@ _FURTHER: Mapping[str, checks.Shape] = {
     "visits?": checks.COUNT,
 }
 _SHORT = dict.fromkeys(("groups_short?", "rows_short?"), COUNT)
+_WAITING = {"rows_waiting?": COUNT}
 
 MANIFEST = checks.manifest_of(
     "time",
-    {"name": one_of("k-anonymity"), "k": COUNT, **_FURTHER},
+    {"name": one_of("k-anonymity"), "k": COUNT, **_FURTHER, "after?": COUNT},
     {"granularity": TEXT, "granularity_definition": DEFINITION, "time": checks.CLOCK},
     ROLES,
     {
@@ -56,16 +57,19 @@ MANIFEST = checks.manifest_of(
             "granularities": checks.NAMES_OR_NULL,
             "recode?": one_of("refined", "local", "tiling"),
             **_FURTHER,
+            "append?": FLAG,
             **checks.IF_SET,
         },
         "levels": _LEVELS,
         "distinct_labels?": [TEXT],
         "frontier": [TEXT],
-        "candidates": Named({**_TALLY, **_SHORT, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
+        "candidates": Named(
+            {**_TALLY, **_SHORT, **_WAITING, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}
+        ),
         "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
         "steps?": [{"levels": _LEVELS, "granularity": TEXT, **dict.fromkeys(_STEP_NUMBERS, COUNT)}],
         "definitions?": [DEFINITION],
-        "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY, **_SHORT}],
+        "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY, **_SHORT, **_WAITING}],
     },
 )
 check_shape = partial(checks.check_shape, shape=MANIFEST)
@@ -197,23 +201,31 @@ def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
         facts["candidates:nodes"] = nodes and at_levels == list(frontier)
     findings.expect_all(facts)
     counts, stated = manifest["counts"], [*candidates.values(), *(nodes or ())]
-    further = promise_of(evidence).further
-    wrong = sum(not _is_possible(numbers, counts, evidence.k, further=further) for numbers in stated)
+    promise, append = promise_of(evidence), manifest["parameters"].get("append", False)
+    kind = {"further": promise.further or bool(promise.after), "partly": bool(promise.after)}
+    wrong = sum(not _is_possible(numbers, counts, evidence.k, append=append, **kind) for numbers in stated)
     numbers = {"wrong": wrong, "candidates": len(stated), "rows_read": counts["rows_read"]}
     findings.expect("candidates:possible", not wrong, **numbers)
     if counts["rows"]:
         _check_candidates(manifest, chosen, findings)
 
 
-def _is_possible(stated: Mapping[str, Any], counts: Mapping[str, int], k: int, *, further: bool) -> bool:
-    """Whether a table of this many rows can have these numbers; short groups are counted where asked for."""
+def _is_possible(
+    stated: Mapping[str, Any], counts: Mapping[str, int], k: int, *, further: bool, partly: bool, append: bool
+) -> bool:
+    """Whether a table of this many rows can have these numbers; short groups are counted where asked for.
+
+    After earlier releases, groups may be short of some of their rows.
+    """
     smallest, groups, total, groups_below, rows_below, in_gaps = (stated[number] for number in _NUMBERS)
     short, rows_short = (stated.get(number, 0) for number in ("groups_short", "rows_short"))
     return bool(
         all((number.rstrip("?") in stated) == further for number in _SHORT)
         and groups_below + short <= groups
         and k * short <= rows_short <= counts["rows_read"] - rows_below
-        and (short > 0) == (rows_short > 0)
+        and (short > 0) <= (rows_short > 0) <= (short > 0 or partly)
+        and ("rows_waiting" in stated) == append
+        and stated.get("rows_waiting", 0) <= rows_below + rows_short
         and groups * smallest <= total <= counts["rows_read"]
         and groups_below <= rows_below <= counts["rows_read"] - k * (groups - groups_below)
         and (groups_below > 0) == (0 < smallest < k)
@@ -241,18 +253,22 @@ def _check_candidates(
         short = candidate.get("groups_short", 0)
         feasible = {
             candidate["groups"] > candidate["groups_below_k"] + short
-            and _rows_below(candidate) <= parameters["suppress"] * rows + _ROUNDING
+            and _rows_below(candidate) - candidate.get("rows_waiting", 0)
+            <= parameters["suppress"] * rows + _ROUNDING
             for rows in (least, most)
         }
         # Withholding serves only candidates that the user allowed; any other must fit as it is.
         if not candidate["allowed"]:
-            feasible = {candidate["smallest_group"] >= parameters["k"] and not short}
+            feasible = {candidate["smallest_group"] >= parameters["k"] and not candidate.get("rows_short", 0)}
         wrong += candidate["feasible"] not in feasible
     facts = {
         # At steps of their own, rows make other groups than the chosen granularity would.
         "candidates:groups": recode or groups == counts["groups"],
         "candidates:below": (smallest < parameters["k"]) == (chosen["groups_below_k"] > 0),
-        "candidates:smallest": recode or dropped or smallest == counts["smallest_group"],
+        "candidates:smallest": recode
+        or dropped
+        or chosen.get("rows_short")
+        or smallest == counts["smallest_group"],
         "candidates:withheld": recode == "tiling" or (omitted == withheld if exact else omitted <= withheld),
         "candidates:feasible": not wrong,
     }

@@ -41,7 +41,7 @@ from timeveil.evidence.codes import (
 from timeveil.evidence.conditions import period_of, share_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
-from timeveil.models.events.judges import protected
+from timeveil.models.events.judges import protected, repeated
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.models.events.judges.recount import check_candidates
 from timeveil.reading.moments import moments
@@ -118,6 +118,7 @@ SENTENCES = {
     "steps:recode": "steps and `parameters.recode` do not fit together",
     "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
     **protected.SENTENCES,
+    **repeated.SENTENCES,
 }
 
 
@@ -136,6 +137,7 @@ def check(evidence: Evidence) -> Verdict:
         check_row_order(release, order, findings)
         if evidence.ledger is not None:
             evidence.progress("counting people", 0.4)
+            repeated.require_earlier(evidence)
             findings.open_ledger(release, evidence.private)
             _check_definition(evidence, findings)
     return findings.verdict()
@@ -232,6 +234,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
         return
     _check_people(evidence, rows, classes, findings)
     protected.check_people(evidence, rows, classes[0], findings)
+    repeated.check_joint(evidence, findings)
     _check_labels(evidence, findings)
     _check_same_rows(evidence, rows, classes, findings)
     findings.check("the groups of the ledger are those of the release")

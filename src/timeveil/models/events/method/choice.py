@@ -127,8 +127,7 @@ class _Choice:
         counts, cells = self._counts, self._counts.cells
         if not counts(node).rows_omitted:
             return self._wiped(node)
-        group, _, keeps = counts.groups(node)
-        published, levels = np.flatnonzero((group >= 0) & keeps[group]), counts.levels(node.levels)
+        published, levels = np.flatnonzero(counts.published(node).group >= 0), counts.levels(node.levels)
         firsts = counts.plan.timeline.firsts(counts.plan.by_name(node.granularity))
         shown = [(len(firsts), firsts[cells.position[published]])]
         for column in counts.columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from timeveil.domain.loss import LARGEST_LOSS
 from timeveil.errors import InfeasibleError
@@ -27,15 +28,16 @@ def infeasible(counts: Counts) -> InfeasibleError:
     """The best that was reached, and how many rows prevent more."""
     order, named, rows, k = counts.order, counts.plan.named, counts.rows, counts.k
     reached = [
-        (counts(Node(levels, name)), name)
+        (counts(Node(levels, name)), Node(levels, name))
         for levels, tallies in counts.scanned.items()
         for name in tallies
         if not named or name == order.representative(named)
     ]
     # Reversed, so that of equally good nodes the coarsest is named.
-    best, at = min(reversed(reached), key=lambda pair: (pair[0].rows_omitted, -pair[0].smallest_group))
+    best, node = min(reversed(reached), key=lambda pair: (pair[0].rows_spent, -pair[0].smallest_group))
+    at = node.granularity
     best_k = max(tally.smallest_group for tally, _ in reached)
-    share = best.rows_omitted / rows
+    share = best.rows_spent / rows
     if "all" in order.aliases.get(at, ()):
         at = "all"
     everything = ", even with no time at all" if at == "all" else ""
@@ -44,18 +46,26 @@ def infeasible(counts: Counts) -> InfeasibleError:
         hint = "make a quasi-identifier coarser with a hierarchy, drop one, or choose a smaller k"
     elif share <= LARGEST_LOSS:
         rounded = min(math.ceil(share * 10_000) / 10_000, 0.9999)
-        hint = f"withhold those {best.rows_omitted:,} rows with {{suppress={rounded:g}}}, or {hint}"
+        hint = f"withhold those {best.rows_spent:,} rows with {{suppress={rounded:g}}}, or {hint}"
     short = best.groups_below_k + best.groups_short
     missed = f"up to `{at}` gives {k}-anonymity{everything}; best reached: {best_k}"
-    if best.groups_short:
+    if counts.guard and best.groups_short:
         # Promises about values may hold at a granularity and not at a coarser one.
         missed = f"gives {k}-anonymity and keeps what else is promised; `{at}` comes closest"
         hint = f"weaken the promise, or {hint}"
         if share > LARGEST_LOSS and not counts.keeps_as_one():
             hint = "weaken the promise: all people of the table together do not keep it either"
+    in_groups = f", in {short:,} of {best.groups:,} groups, prevent it"
+    facts: dict[str, Any] = {}
+    if counts.earlier:
+        group, _, _ = counts.groups(node)
+        number, alone = counts.earlier.in_the_way(counts.cells, counts.classes, group, counts.content, k)
+        missed = f"gives {k}-anonymity together with what was published before; `{at}` comes closest"
+        most = "" if counts.earlier.labels.shape[1] == 1 else " most"
+        in_groups = f" would have to be withheld; earlier release {number} stands in the way{most}"
+        facts = {"earlier_release": number, "rows_short": alone}
     return InfeasibleError(
-        f"no granularity {missed}. {best.rows_omitted:,} of {rows:,} rows, in {short:,} of "
-        f"{best.groups:,} groups, prevent it",
+        f"no granularity {missed}. {best.rows_spent:,} of {rows:,} rows{in_groups}",
         hint=hint,
         code="no-granularity",
         facts={
@@ -66,5 +76,6 @@ def infeasible(counts: Counts) -> InfeasibleError:
             **({"rows_short": best.rows_short} if counts.guard else {}),
             "rows": rows,
             "suppress_needed": share,
+            **facts,
         },
     )

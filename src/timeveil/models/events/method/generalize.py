@@ -35,8 +35,9 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.engines import Events, Levels, Published, Recoded, Tally, open_events, published_schema
+from timeveil.engines import Events, Levels, Published, Tally, open_events, published_schema
 from timeveil.models.events.method.choice import Measure, choose_node, ladders_of
+from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers
 from timeveil.models.events.method.failures import too_few_people
 from timeveil.models.events.method.local import (
     Recoding,
@@ -80,6 +81,8 @@ def generalize_time(
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
     levels: Mapping[str, int] | None = None,
     max_levels: Mapping[str, int] | None = None,
+    after: Sequence[Ledger] = (),
+    append: bool = False,
     engine: str = "memory",
     gaps: Gaps = "error",
     nulls: Literal["error", "withhold"] = "error",
@@ -111,7 +114,9 @@ def generalize_time(
     `Closeness(0.2)`, and `dominance` is the largest share of a group's rows that one person may have. With
     `visits=2`, any two groups that a person is in have k people in common. `gaps`
     says what happens to rows in no granule: `"error"`, `"skip"` that granularity, `"suppress"` them, or take
-    the `"next"` granule.
+    the `"next"` granule. `after` has the ledgers of all earlier releases of this table: then k people also
+    share what an event was published as in all of them together. With `append` the last one is continued:
+    same granularity and levels, and rows of its periods that come late wait until k people share their group.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4"], "when": ["2006-01-03", "2006-01-03",
@@ -132,19 +137,25 @@ def generalize_time(
             relation = replace(relation, data=with_dictionaries(relation.table))
     refuse_roles(parameters.protect, relation.roles.sensitive)
     ladders = ladders_of(hierarchies or {}, levels or {}, max_levels or {}, relation.roles)
+    refuse_ledgers(relation, parameters.after)
+    only = None
+    if parameters.append:
+        only, pinned = continued(parameters.after, {name: ladder[0] for name, ladder in ladders.items()})
+        ladders = {name: (ladder[0], (pinned[name],)) for name, ladder in ladders.items()}
+    earlier = look_back(relation, parameters)
     refuse_weights(parameters.weights, ladders, relation.time)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
-    events = open_events(engine, relation, memory_limit)
+    events = open_events(engine, earlier.hidden(relation) if earlier else relation, memory_limit)
     try:
         relation = with_risks(relation, parameters.accept_risk, events.occurrences)
-        plan = make_plan(events, relation, parameters, custom, by_rule=measure is not None)
+        plan = make_plan(events, relation, parameters, custom, by_rule=measure is not None, only=only)
         if events.rows == 0:
             return _empty(plan)
         if events.people < k:
             raise too_few_people(events.people, k)
         progress("counting people", 0.4)
-        counts = Counts(events, plan, ladders)
+        counts = Counts(events, plan, ladders, earlier)
         feasible = _feasible(counts)
         chosen, tried = choose_node(counts, feasible, measure)
         progress("generalising", 0.8)
@@ -163,13 +174,9 @@ def generalize_time(
 def _publish(events: Events, counts: Counts, chosen: Node) -> Published:
     """All rows alike, without those of groups that do not keep the promise."""
     plan, (step,) = counts.plan, counts.steps([Node(chosen.levels, counts.plan.named or chosen.granularity)])
-    if counts.guard is None:
+    if counts.guard is None and counts.earlier is None:
         return events.publish(plan.timeline, *step, counts.k)
-    group, people, keeps = counts.groups(chosen)
-    # A cell in a gap has the group -1, which takes the last entry.
-    number = np.append(np.where(keeps, np.cumsum(keeps) - 1, -1), -1).astype(np.int32)[group]
-    recoded = Recoded(np.minimum(number, 0), number, people[keeps])
-    return events.publish_steps(plan.timeline, [step], recoded, numbered=False)
+    return events.publish_steps(plan.timeline, [step], counts.published(chosen), numbered=False)
 
 
 def _feasible(counts: Counts) -> list[Node]:
@@ -190,10 +197,10 @@ def _is_feasible(counts: Counts, node: Node) -> bool:
     """Whether a node keeps the promise and withholds no more than is allowed."""
     # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
     most, tally = counts.plan.parameters.suppress * counts.rows + 1e-9, counts.scan(node.levels)
-    # What has too few people is not looked at any further.
-    if tally[node.granularity].rows_below_k > most:
+    # What has too few people is not looked at any further, unless some of them only wait.
+    if tally[node.granularity].rows_below_k > most and not counts.plan.parameters.append:
         return False
-    return counts(node).kept_groups > 0 and counts(node).rows_omitted <= most
+    return counts(node).kept_groups > 0 and counts(node).rows_spent <= most
 
 
 # From the outcome of a search to a release and its ledger.
@@ -233,7 +240,9 @@ def _assemble(
         "skipped": dict(plan.skipped),
         "read_at": plan.base.name,
     }
-    if recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.gaps != "suppress":
+    if counts.earlier:
+        facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
+    elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.gaps != "suppress":
         facts["bits"] = bits_of_ways(counts, chosen, partial(_is_feasible, counts))
     label = plan.named or chosen.granularity
     return _pair(plan, label, mappings, published, sections, facts, nodes)
@@ -311,12 +320,15 @@ def _pair(
     run = {
         "parameters": manifest["parameters"],
         "calendar": {name: calendar[name] for name in sections["candidates"]},
+        "granularity": label,
         "levels": sections["levels"],
         "combinations": nodes,
         **({} if steps is None else {"steps": steps}),
     }
+    if parameters.after:
+        run["after"] = [earlier.fingerprint for earlier in parameters.after]
     facts = {**facts, **run, "dropped": list(relation.dropped), **relation.exceptions}
-    ledger = Ledger("time", published.entries, relation, mappings=levels, facts=facts)
+    ledger = Ledger("time", published.entries, relation, levels, facts, tuple(parameters.after))
     return Release(promise, manifest, {"data": published.data}), ledger
 
 
@@ -328,7 +340,7 @@ def _candidates(counts: Counts, chosen: Node) -> dict[str, dict[str, Any]]:
     for name in allowed if base in allowed else [base, *allowed]:
         counted_as = order.representative(name) if name in allowed else name
         tally = counts(Node(chosen.levels, counted_as))
-        is_safe = tally.smallest_group >= counts.k and not tally.groups_short
+        is_safe = tally.smallest_group >= counts.k and not tally.rows_short
         candidates[name] = _numbers(counts, tally) | {
             # Granularities may group the data alike, and yet one moves rows out of its gaps.
             "rows_in_gaps": counts.rows_in_gaps(name),
@@ -345,4 +357,5 @@ def _numbers(counts: Counts, tally: Tally) -> dict[str, int]:
 
 def _stated(plan: Plan) -> tuple[str, ...]:
     """The numbers that are stated of every candidate."""
-    return (*_STATED, *_SHORT) if plan.parameters.promise.further else _STATED
+    promise, waiting = plan.parameters.promise, ("rows_waiting",) * plan.parameters.append
+    return (*_STATED, *_SHORT, *waiting) if promise.further or promise.after else _STATED

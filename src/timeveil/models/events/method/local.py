@@ -28,7 +28,8 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
 from timeveil.engines import Codes, Recoded
 from timeveil.errors import ParameterError
-from timeveil.models.events.method.search import Counts, Node, label_ranks, people_of
+from timeveil.models.events.method.earlier import people_of
+from timeveil.models.events.method.search import Counts, Node, label_ranks
 from timeveil.models.events.method.sweep import WITHHELD, sweep
 
 Floats: TypeAlias = npt.NDArray[np.float64]

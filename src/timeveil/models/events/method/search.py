@@ -30,8 +30,9 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Positions, Timeline, at_least, base_for
 from timeveil.domain.relation import Relation
-from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Step, Tally
+from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Recoded, Step, Tally
 from timeveil.errors import InputError
+from timeveil.models.events.method.earlier import HIDDEN, Earlier, people_of
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.parameters import CHOICES, EventParameters
 from timeveil.reading.encoding import combine, publish_values
@@ -67,7 +68,7 @@ def least_generalization(
         tried.append(node)
         counted = tally(node)
         # Only a failure sends us coarser (Property 1).
-        if counted.smallest_group < k or counted.groups_short:
+        if counted.smallest_group < k or counted.rows_short:
             continue
         covered.update(other for other in order.nodes if order.is_finer(node, other))
         if best is None or generality(counted) < best[0]:
@@ -172,18 +173,21 @@ def make_plan(
     definitions: Iterable[Granularity] | None,
     *,
     by_rule: bool = False,
+    only: Granularity | None = None,
 ) -> Plan:
     """Fix the base granularity, look at which granules occur, and settle what may be chosen.
 
-    `choose` is a rule, one of those with a name or `by_rule`, or else the name of a granularity.
+    `choose` is a rule, one of those with a name or `by_rule`, or else the name of a granularity. `only` is
+    the one granularity that may be chosen, if another release is continued.
     """
-    axis, limited = relation.clock, parameters.granularities is not None
-    allowed = resolve(parameters.granularities, axis, definitions)
+    axis, names = relation.clock, parameters.granularities if only is None else [only]
+    limited = names is not None
+    allowed = resolve(names, axis, definitions)
     named = None
     if not by_rule and parameters.choose not in CHOICES:
         (named,) = resolve([parameters.choose], axis, definitions)
         allowed = allowed if named.name in {g.name for g in allowed} else (*allowed, named)
-    names = [g.name for g in allowed] if limited else None
+    limited_to = [g.name for g in allowed] if limited else None
     ticks = base_for(axis, allowed, *events.extent())
     (base,) = resolve([ticks.name], axis)
     timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
@@ -193,7 +197,7 @@ def make_plan(
     skipped = _gapped(timeline, allowed, named, parameters.gaps)
     allowed = tuple(g for g in allowed if g.name not in skipped)
     must = named.name if named else None
-    return Plan(relation, parameters, timeline, allowed, base, must, names, skipped)
+    return Plan(relation, parameters, timeline, allowed, base, must, limited_to, skipped)
 
 
 def _gapped(
@@ -225,7 +229,10 @@ def _gapped(
 class Counts:
     """Tallies of nodes: one scan per combination of levels, made when first asked for."""
 
-    def __init__(self, events: Events, plan: Plan, ladders: Mapping[str, Ladder]) -> None:
+    def __init__(
+        self, events: Events, plan: Plan, ladders: Mapping[str, Ladder], earlier: Earlier | None = None
+    ) -> None:
+        self.earlier = earlier
         self.plan, self.rows, self.people, self.k = plan, events.rows, events.people, plan.parameters.k
         self._events, self._ladders = events, ladders
         self._codes: dict[tuple[int, ...], Int64s] = {}
@@ -240,23 +247,55 @@ class Counts:
     def __call__(self, node: Node) -> Tally:
         """A node's groups; where more than k people is promised, those that break it are counted too."""
         tally = self.scan(node.levels)[node.granularity]
-        if self.guard is None:
+        if self.guard is None and self.earlier is None:
             return tally
         if node not in self._guarded:
             self._guarded[node] = self._with_short_groups(node, tally)
         return self._guarded[node]
 
     def _with_short_groups(self, node: Node, tally: Tally) -> Tally:
-        group, people, keeps = self.groups(node)
-        rows = np.bincount(group[group >= 0], weights=self.cells.rows[group >= 0], minlength=len(people))
-        short, large = ~keeps & (people >= self.k), people[keeps]
+        group, people, _ = self.groups(node)
+        published, rows = self.published(node), self.cells.rows
+        large = (group >= 0) & (people >= self.k)[group] if len(people) else group >= 0
+        left, withheld = published.group >= 0, published.group < 0
+        waiting = 0
+        if self.earlier:
+            firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity))
+            late = self.earlier.late(self.cells, self.classes, self.plan.timeline, firsts)
+            waiting = int(rows[late & withheld & (group >= 0)].sum())
         return replace(
             tally,
-            groups_short=int(short.sum()),
-            rows_short=int(rows[short].sum()),
-            kept_smallest=int(large.min(initial=0 if not len(large) else large[0])),
-            kept_total=int(large.sum()),
+            groups_short=len(np.unique(group[large])) - len(np.unique(group[left])),
+            rows_short=int(rows[large & withheld].sum()),
+            rows_waiting=waiting,
+            kept_smallest=int(published.people.min()) if len(published.people) else 0,
+            kept_total=int(published.people.sum()),
         )
+
+    def published(self, node: Node) -> Recoded:
+        """What is left of all rows at a node without those that break a promise."""
+        group, _, keeps = self.groups(node)
+        shown = (group >= 0) & np.append(keeps, False)[group]
+        if self.earlier:
+            shown &= self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
+        number = np.full(len(group), -1, np.int32)
+        number[shown] = np.unique(group[shown], return_inverse=True)[1].ravel()
+        visits = np.flatnonzero(shown[self.cells.cell])
+        groups = int(number.max(initial=-1)) + 1
+        people = people_of(number[self.cells.cell[visits]], self.cells.person[visits], groups)
+        return Recoded(np.minimum(number, 0), number, people)
+
+    @cached_property
+    def content(self) -> Int64s:
+        """Cells in the order of what they say."""
+        quasi = self.codes((0,) * len(self.columns))[self.cells.quasi]
+        return quasi * len(self.plan.timeline) + self.cells.position
+
+    @cached_property
+    def classes(self) -> Codes:
+        """The class of each cell by what was published before."""
+        classes = np.asarray(self.values(HIDDEN)).astype(np.int32)
+        return classes[self.cells.values[HIDDEN][self.cells.quasi]]
 
     @cached_property
     def guard(self) -> Guard | None:
@@ -286,7 +325,7 @@ class Counts:
             nodes = list(self.order.granularities)
             if self.plan.base.name not in {g.name for g in self.plan.allowed}:
                 nodes.append(self.plan.base)
-            tallies = self._events.tally(self.plan.timeline, nodes, self.levels(combination), self.k)
+            tallies = self._events.tally(self.plan.timeline, nodes, self._counted(combination), self.k)
             self.scanned[combination] = {g.name: t for g, t in zip(nodes, tallies, strict=True)}
         return self.scanned[combination]
 
@@ -301,7 +340,7 @@ class Counts:
     def codes(self, levels: tuple[int, ...]) -> Int64s:
         """A number per combination of quasi-identifiers for what it is published as, by label."""
         if levels not in self._codes:
-            tables, parts = self.levels(levels), []
+            tables, parts = self._counted(levels), []
             for name, value in self.cells.values.items():
                 rank, labels = label_ranks(self.values(name), tables.get(name))
                 parts.append((rank[value], labels))
@@ -319,7 +358,7 @@ class Counts:
         """What each of some nodes publishes."""
         return [(self.plan.by_name(node.granularity), self.levels(node.levels)) for node in nodes]
 
-    def levels(self, combination: tuple[int, ...]) -> Levels:
+    def levels(self, combination: tuple[int, ...]) -> dict[str, pa.Table]:
         """What each generalised quasi-identifier publishes at these levels."""
         tables = {}
         for column, number in self._generalised(combination).items():
@@ -328,6 +367,15 @@ class Counts:
                 self._tables[column, number] = hierarchy.level(number, self._events.values(column))
             tables[column] = self._tables[column, number]
         return tables
+
+    def _counted(self, combination: tuple[int, ...]) -> Levels:
+        """The levels, and one label for what was published before, which nobody sees in a row."""
+        return self.levels(combination) | ({HIDDEN: self._unseen} if self.earlier else {})
+
+    @cached_property
+    def _unseen(self) -> pa.Table:
+        values = self.values(HIDDEN)
+        return pa.table({"value": values, "published": pa.array(["*"] * len(values))})
 
     def level_names(self, combination: tuple[int, ...]) -> dict[str, dict[str, Any]]:
         """The number and the name of each of these levels."""
@@ -348,10 +396,3 @@ def label_ranks(values: pa.Array, level: pa.Table | None) -> tuple[Codes, int]:
     labels = values if level is None else publish_values(values, level)
     rank = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int32) - 1
     return rank, int(rank.max(initial=-1)) + 1
-
-
-def people_of(group: Int64s | Codes, person: Codes, groups: int) -> Int64s:
-    """The number of different people in each group; both are given per visit."""
-    room = int(person.max(initial=0)) + 1
-    pairs = np.unique(group * np.int64(room) + person)
-    return np.bincount(pairs // room, minlength=groups)

@@ -70,7 +70,9 @@ class Facts(ReleaseFacts):
         self.incomplete: int = self.counts["withheld"] - small - short - withheld_in_gaps
         self.withheld = {
             f"in groups of fewer than {self.k} people": small,
-            "in groups that break what else is promised": short,
+            "because of what was published before"
+            if self.evidence.release.guarantee.as_dict().get("after")
+            else "in groups that break what else is promised": short,
             "in gaps of the calendar": withheld_in_gaps,
             "without a person or a time": self.incomplete,
         }
@@ -262,7 +264,8 @@ def knowledge(breach: Breach, release: Release) -> str:
     """What the outsider knows."""
     times = f"the time of {counted(breach.adversary.visits, 'visit')}"
     within = breach.adversary.within(release.manifest["time"]["unit"] or "second")
-    return joined([*map(name, columns_of(release, "quasi")), times]) + within
+    searched = f", and has {breach.releases} releases" if breach.releases > 1 else ""
+    return joined([*map(name, columns_of(release, "quasi")), times]) + within + searched
 
 
 def loss_summary(loss: measure.Loss) -> Summary:
@@ -325,7 +328,8 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     progress("attacking", 0.2)
     breach = attack(f.evidence, Adversary())
     near = Adversary(tolerance=1 if time["kind"] == "relative" else 86_400, sample=SAMPLE)
-    tried = [breach] if f.steps else [breach, attack(f.evidence, near)]
+    exact = f.steps or breach.releases > 1
+    tried = [breach] if exact else [breach, attack(f.evidence, near)]
     attempts = [Attempt(knowledge(attempt, release), attempt, f.k) for attempt in tried]
     most_rows = int(np.bincount(f.evidence.people.person).max(initial=0))
     for visits in (2, 3):

@@ -1,0 +1,137 @@
+"""Do k people share what an event was published as in this release and in all earlier ones together?
+
+The ledgers of the earlier releases list which of their rows went into which group. The events of all releases
+are recognised anew, by code of the judges' own: two rows are one event if they have the same person and the
+same event number or, where there is none, the same cells throughout; of several rows that are alike the first
+is paired with the first. What an event is published as in this release follows from the published intervals
+and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.release import Ledger
+from timeveil.domain.wording import counted
+from timeveil.errors import ParameterError
+from timeveil.evidence.checks import Findings
+from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode, fold, mismatch, plain_type
+from timeveil.models.events.evidence import Evidence
+
+SENTENCES = {
+    "joint-below-k": "{below:joint label} of this and the earlier releases with fewer than {k} people; the "
+    "smallest has {smallest:person}",
+    "joint:ledgers": "the ledgers of the earlier releases are not those that the release was made after",
+    "joint:number": "the promise is about {stated:earlier release}, and the ledger notes {noted}",
+}
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The joint labels of all events: per event a number for its label, and its person; per row its event.
+
+    `absent` marks labels of events that were never published.
+    """
+
+    label: Integers
+    person: Integers
+    absent: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    event: Integers
+
+    @property
+    def people(self) -> Integers:
+        """How many different people share each label."""
+        size = int(self.person.max(initial=0)) + 1
+        return np.bincount(distinct_pairs(self.label, self.person, size)[0], minlength=len(self.absent))
+
+
+def joint_labels(evidence: Evidence) -> Joint:
+    """What every event was published as in the earlier releases and in this one."""
+    ledger = evidence.private
+    released = np.full(ledger.original.rows, ABSENT)
+    released[evidence.published] = evidence.group[0]
+    listed = [pc.fill_null(earlier.table["group"].cast(pa.int64()), ABSENT) for earlier in ledger.after]
+    groups = [*map(np.asarray, listed), released]
+    events, person = _recognised([*ledger.after, ledger])
+    number = max(int(event.max(initial=-1)) for event in events) + 1
+    labels = np.full((len(groups), number), ABSENT)
+    for line, event, group in zip(labels, events, groups, strict=True):
+        line[event] = group
+    label, count = fold([(line + 1, int(line.max(initial=0)) + 2) for line in labels], number)
+    absent = np.ones(count, dtype=bool)
+    absent[label[(labels != ABSENT).any(axis=0)]] = False
+    return Joint(label, person, absent, events[-1])
+
+
+def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
+    """The number of each row's event, per ledger, and the person of each event."""
+    roles, rows = ledgers[-1].original.roles, [ledger.original.rows for ledger in ledgers]
+    names = [str(roles.respondent), roles.event] if roles.event else list(roles.columns)
+    columns = []
+    for name in names:
+        originals = (column_of(ledger.original.data, name) for ledger in ledgers)
+        parts = [column.cast(plain_type(column.type)) for column in originals]
+        if len({part.type for part in parts}) > 1:
+            numeric = all(pa.types.is_integer(p.type) or pa.types.is_floating(p.type) for p in parts)
+            if not numeric:
+                raise mismatch(f"column `{name}` has another type in an earlier release")
+            parts = [part.cast(pa.float64()) for part in parts]
+        columns.append(encode(pa.chunked_array([chunk for part in parts for chunk in part.chunks])))
+    row_key, _ = fold([(column.codes, column.size) for column in columns], sum(rows))
+    # The how-manieth of its kind a row is in its table: look at rows by table and key, in their order.
+    table = np.repeat(np.arange(len(rows)), rows)
+    order = np.lexsort((np.arange(len(table)), row_key, table))
+    repeats = (np.diff(table[order], prepend=-1) == 0) & (np.diff(row_key[order], prepend=-1) == 0)
+    since = np.arange(len(order)) - np.maximum.accumulate(np.where(repeats, 0, np.arange(len(order))))
+    turn = np.empty(len(order), np.int64)
+    turn[order] = since
+    event, number = fold([(row_key, int(row_key.max(initial=0)) + 1), (turn, len(turn) + 1)], len(turn))
+    person = np.zeros(number, np.int64)
+    person[event] = columns[names.index(str(roles.respondent))].codes
+    return np.split(event, np.cumsum(rows)[:-1]), person
+
+
+def require_earlier(evidence: Evidence) -> None:
+    """Refuse to judge a promise over several releases without the ledgers of all of them."""
+    stated, ledgers = promised_releases(evidence), evidence.private.after
+    if len(ledgers) < stated:
+        raise ParameterError(
+            f"the promise is about {counted(stated, 'earlier release')}; {len(ledgers)} have a ledger",
+            hint="name the ledgers of all of them with {after}",
+            code="ledger-mismatch",
+            facts={"stated": stated, "named": len(ledgers)},
+        )
+
+
+def promised_releases(evidence: Evidence) -> int:
+    """The number of earlier releases that the promise extends to."""
+    return int(evidence.release.guarantee.as_dict().get("after", 0))
+
+
+def check_joint(evidence: Evidence, findings: Findings) -> None:
+    """Expect k people behind every joint label."""
+    stated, ledger = promised_releases(evidence), evidence.private
+    noted = ledger.facts.get("after", [])
+    if (
+        not findings.expect("joint:number", len(noted) == stated, stated=stated, noted=len(noted))
+        or not stated
+    ):
+        return
+    findings.check(
+        f"what an event was published as in this and {counted(stated, 'earlier release')} together is shared "
+        f"by at least {evidence.k} different people"
+    )
+    prints = [earlier.fingerprint for earlier in ledger.after]
+    if not findings.expect("joint:ledgers", sorted(prints) == sorted(noted)):
+        return
+    joint = evidence.once(joint_labels)
+    people = joint.people[~joint.absent]
+    below = int((people < evidence.k).sum())
+    smallest = int(people.min(initial=evidence.k))
+    findings.expect("joint-below-k", not below, below=below, k=evidence.k, smallest=smallest)

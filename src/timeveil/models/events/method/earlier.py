@@ -1,0 +1,363 @@
+"""Publishing a table again: what every event was published as before is counted like a quasi-identifier.
+
+Whoever holds several releases of one table can look an event up in each. The *joint label* of an event is
+its group in every release, or "absent" where it was not published: a new event is absent before, a deleted or
+withheld one is absent now. The promise is that every joint label, unless it is absent throughout, is shared
+by at least k people.
+
+An event is recognised by its person and `Roles.event`, or else by all of its columns; of rows that are alike
+the first is the first. A corrected row is thus a deletion and an addition. Events with the same groups in all
+earlier releases make a *class*. Within a group of the new release,
+
+    people of a class who are fewer than k are withheld, and are then absent;
+    people of a class who are absent, deleted or withheld, have to be nobody or at least k: where they are
+    fewer, further rows of the class are withheld until they are k, from its largest group if k people stay
+    there, and otherwise one of its groups as a whole.
+
+Both are counted as withheld; at `suppress` 0 only a granularity that needs neither is feasible.
+Cost: events of all releases are numbered once, in memory; each granularity sorts the visits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.axis import instants
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Timeline
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger, decode_dictionaries
+from timeveil.engines import Cells, Codes, Int64s
+from timeveil.errors import InfeasibleError, InputError, ParameterError
+from timeveil.models.events.parameters import EventParameters
+from timeveil.reading.encoding import combine, encode, encode_people
+from timeveil.recoding import Hierarchy
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+HIDDEN = "\x00before"
+"""The column of classes, which nothing publishes."""
+SAME_TABLE = 0.1  # the share of the events published before that has to be in the table again
+_NEVER = 0  # the class of events that were not published before
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What the events of a table were published as before.
+
+    `of_row` has the class of each row. `labels` has, per class, its group in every earlier release, -1 where
+    it was absent. `gone` are events that were published and are not in the table: their class and person.
+    `last` is the latest time that was published.
+    """
+
+    of_row: Codes
+    labels: Int64s
+    gone: tuple[Int64s, Int64s]
+    last: int
+    append: bool
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """How many rows were published before, how many were not, and how many that were are gone."""
+        known = int((self.of_row != _NEVER).sum())
+        return {"known": known, "new": len(self.of_row) - known, "gone": len(self.gone[0])}
+
+    def hidden(self, relation: Relation) -> Relation:
+        """The relation with the class of each row as a column that is not published."""
+        data = relation.table.append_column(HIDDEN, pa.array(self.of_row))
+        return replace(relation, data=data, hidden=(HIDDEN,))
+
+    def shown(self, cells: Cells, classes: Codes, group: Int64s, order: Int64s, k: int) -> Mask:
+        """The cells that may be published, by the class of each and its group, -1 in a gap.
+
+        `order` puts cells into the order of what they say: nothing may depend on the order of rows.
+        """
+        joint, people, rows = _joint(cells, classes, group)
+        shown = (group >= 0) & (people >= k)[joint]
+        for lacking in np.flatnonzero(self._lacking(cells, classes, shown, k)):
+            left = np.unique(joint[shown & (classes == lacking)])
+            crowd = np.flatnonzero(joint == left[people[left].argmax()])
+            absent = {*self.gone[1][self.gone[0] == lacking].tolist()}
+            absent.update(cells.person[(~shown & (classes == lacking))[cells.cell]].tolist())
+            some = _enough(cells, crowd[np.lexsort((order[crowd], cells.rows[crowd]))], absent, k)
+            # Every group that is left has k people of the class, so that one of them is enough in any case.
+            shown[some if len(some) else joint == left[rows[left].argmin()]] = False
+        return shown
+
+    def _lacking(self, cells: Cells, classes: Codes, shown: Mask, k: int) -> Mask:
+        """The classes that were published before and are absent now for somebody, but for fewer than k."""
+        visits = np.flatnonzero(~shown[cells.cell])
+        of_class = np.concatenate([classes[cells.cell[visits]].astype(np.int64), self.gone[0]])
+        person = np.concatenate([cells.person[visits].astype(np.int64), self.gone[1]])
+        absent = people_of(of_class, person, len(self.labels))
+        lacking: Mask = (absent > 0) & (absent < k)
+        lacking[_NEVER] = False
+        return lacking
+
+    def late(self, cells: Cells, classes: Codes, timeline: Timeline, firsts: Codes) -> Mask:
+        """Cells that were not published before although their period was, where a release is continued."""
+        if not self.append:
+            return np.zeros(len(cells), np.bool_)
+        reached = np.searchsorted(
+            timeline.granules, timeline.base.granule(np.array([self.last])), side="right"
+        )
+        period = firsts[int(reached[0]) - 1] if reached[0] else np.int32(-1)
+        late: Mask = (classes == _NEVER) & (firsts[cells.position] <= period)
+        return late
+
+    def in_the_way(
+        self, cells: Cells, classes: Codes, group: Int64s, order: Int64s, k: int
+    ) -> tuple[int, int]:
+        """The earlier release that alone would have most rows withheld, from 1, and these rows."""
+        worst = []
+        for number, labels in enumerate(self.labels.T, start=1):
+            kinds, kind = np.unique(labels, return_inverse=True)
+            alone = replace(self, labels=kinds[:, None], gone=(kind.ravel()[self.gone[0]], self.gone[1]))
+            # What was absent comes first, and stays the class that nothing is promised about.
+            shown = alone.shown(cells, kind.ravel()[classes].astype(np.int32), group, order, k)
+            worst.append((int(cells.rows[~shown & (group >= 0)].sum()), -number))
+        rows, number = max(worst)
+        return -number, rows
+
+
+def _enough(cells: Cells, crowd: Int64s, absent: set[int], k: int) -> Int64s:
+    """The first cells of a group whose people and the absent are k, if k people stay in the others."""
+    begins, ends = (np.searchsorted(cells.cell, crowd, side) for side in ("left", "right"))
+    people = [{*cells.person[begin:end].tolist()} for begin, end in zip(begins, ends, strict=True)]
+    taken = 0
+    while len(absent) < k and taken < len(people):
+        absent = absent | people[taken]
+        taken += 1
+    stay: set[int] = set().union(*people[taken:])
+    return crowd[:taken] if len(stay) >= k else crowd[:0]
+
+
+def _joint(cells: Cells, classes: Codes, group: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """The number of each cell's class within its group, and per such number its people and rows."""
+    _, joint = np.unique(group * (int(classes.max(initial=0)) + np.int64(1)) + classes, return_inverse=True)
+    joint = joint.ravel()
+    numbers = int(joint.max(initial=-1)) + 1
+    people = people_of(joint[cells.cell], cells.person, numbers)
+    return joint, people, np.bincount(joint, weights=cells.rows, minlength=numbers).astype(np.int64)
+
+
+def people_of(group: Int64s | Codes, person: Int64s | Codes, groups: int) -> Int64s:
+    """The number of different people in each group; both are given per visit."""
+    room = int(person.max(initial=0)) + 1
+    pairs = np.unique(group * np.int64(room) + person)
+    return np.bincount(pairs // room, minlength=groups)
+
+
+def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None:
+    """Recognise the events of earlier releases; None if there are none."""
+    ledgers = parameters.after
+    if not ledgers:
+        return None
+    history = _History([*(ledger.original for ledger in ledgers), relation], relation)
+    labels = np.full((history.events, len(ledgers)), -1, np.int64)
+    for number, ledger in enumerate(ledgers):
+        labels[history.event(number), number] = np.asarray(
+            pc.fill_null(ledger.table["group"].cast(pa.int64()), -1)
+        )
+        again = np.isin(np.flatnonzero(labels[:, number] >= 0), history.event(-1))
+        if again.sum() < SAME_TABLE * len(again):
+            found = f"{int(again.sum()):,} of its {len(again):,} published events are in it"
+            raise _other_table(number + 1, found)
+    absent = np.full((1, len(ledgers)), -1)
+    classes, of_event = np.unique(np.concatenate([absent, labels]), axis=0, return_inverse=True)
+    of_event = of_event.ravel()[1:]  # absent throughout sorts first, so that it is class 0
+    _refuse_small(classes, of_event, history.person_of_event, parameters.k)
+    counted = history.counted
+    present = np.zeros(history.events, np.bool_)
+    present[history.event(-1)[counted]] = True
+    gone = np.flatnonzero(~present & (of_event != _NEVER))
+    people = history.engine_codes()[history.person_of_event[gone]]
+    last = max(_last(ledger) for ledger in ledgers)
+    of_row = of_event[history.event(-1)].astype(np.int32)
+    return Earlier(of_row, classes, (of_event[gone], people), last, parameters.append)
+
+
+class _History:
+    """The events of several tables, numbered so that the same event has the same number in each."""
+
+    def __init__(self, relations: Sequence[Relation], current: Relation) -> None:
+        self._tables = [decode_dictionaries(relation.table) for relation in relations]
+        self._current, roles, self._person = current, current.roles, current.respondent
+        keys = [self._person, roles.event] if roles.event else sorted(roles.columns)
+        columns = {name: self._column(name) for name in keys}
+        rows = [len(table) for table in self._tables]
+        self._bounds = np.cumsum([0, *rows])
+        coded = {name: encode(column) for name, column in columns.items()}
+        key, _ = combine([(codes.codes, len(codes.values)) for codes in coded.values()], sum(rows))
+        # Rows of one table that are alike are told apart by which of them they are.
+        table = np.repeat(np.arange(len(rows)), rows)
+        order = np.lexsort((table, key))
+        begins = np.flatnonzero(np.diff(key[order], prepend=-1) | np.diff(table[order], prepend=-1))
+        nth = np.empty(len(key), np.int64)
+        nth[order] = np.arange(len(key)) - np.repeat(begins, np.diff(begins, append=len(key)))
+        if roles.event and nth.any():
+            message = f"{int((nth > 0).sum()):,} rows have the person and the `{roles.event}` of another row"
+            hint = "give every event of a person its own {event}, or leave {event} out"
+            raise InputError(message, hint=hint, code="other-data")
+        _, event = np.unique(key * (nth.max(initial=0) + 1) + nth, return_inverse=True)
+        self._event: Int64s = event.ravel()
+        self.events = int(self._event.max(initial=-1)) + 1
+        self.person = coded[self._person].codes
+        self.person_of_event = np.zeros(self.events, np.int64)
+        self.person_of_event[self._event] = self.person
+        time = self._tables[-1][current.time]
+        complete = pc.and_(self._tables[-1][self._person].is_valid(), time.is_valid())
+        self.counted = np.flatnonzero(complete)
+
+    def event(self, table: int) -> Int64s:
+        """The number of each row's event in one of the tables; -1 is the last."""
+        number = table % len(self._tables)
+        return self._event[self._bounds[number] : self._bounds[number + 1]]
+
+    def engine_codes(self) -> Int64s:
+        """Per person the code that the engine gives; people who are not in the table any more have others."""
+        column = self._current.table[self._person]
+        if len(self.counted) < len(column):
+            column = column.take(pa.array(self.counted))
+        codes, room = encode_people(column)
+        people = self.person[self._bounds[-2] :][self.counted]
+        by_person = room + np.arange(int(self.person.max(initial=-1)) + 1, dtype=np.int64)
+        by_person[people] = codes
+        return by_person
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+        """A column of all tables; numbers may be whole in one and not in another."""
+        columns = [table[name] for table in self._tables]
+        kinds = {column.type for column in columns if column.null_count < len(column)}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if kind is None and all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds):
+            kind = pa.float64()
+        if kind is None:
+            names = " and ".join(sorted(map(str, kinds)))
+            raise InputError(
+                f"column `{name}` is {names} in releases of one table, so that events cannot be recognised",
+                hint="read all tables alike, with the same {zone}, {unit} and {time_format}",
+                code="other-data",
+            )
+        return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
+
+
+def _last(ledger: Ledger) -> int:
+    """The last instant that an earlier release published."""
+    original = ledger.original
+    times = original.table[original.time].filter(ledger.table["group"].is_valid())
+    moments = instants(original.clock, times)
+    return int(moments.max()) if len(moments) else np.iinfo(np.int64).min
+
+
+# Ledgers that cannot be continued.
+
+
+def refuse_ledgers(relation: Relation, ledgers: Sequence[Any]) -> None:
+    """Refuse what are not the ledgers of all earlier releases of this table."""
+    for number, ledger in enumerate(ledgers, start=1):
+        _refuse(relation, ledger, number)
+    _refuse_incomplete(ledgers)
+
+
+def _refuse(relation: Relation, ledger: Any, number: int) -> None:
+    """Refuse what is not the ledger of an earlier release of this table."""
+    if not isinstance(ledger, Ledger):
+        message = f"`after` has a {type(ledger).__name__}, not a ledger"
+        raise ParameterError(message, hint="open it first: open_ledger(path)")
+    if ledger.model != "time":
+        message = f"ledger {number} of `after` belongs to a release of another model"
+        hint = "give ledgers of events only: nothing is promised over releases of several models"
+        raise ParameterError(message, hint=hint, code="ledger-mismatch")
+    roles, before = relation.roles, ledger.original.roles
+    if (roles.respondent, roles.time) != (before.respondent, before.time):
+        raise _other_table(number, "its person or its time is in another column")
+    needed = {roles.respondent, roles.event} if roles.event else {*roles.columns, *before.columns}
+    lacking = needed - ({*before.columns} & {*roles.columns})
+    if lacking:
+        columns = ", ".join(f"`{name}`" for name in sorted(filter(None, lacking)))
+        raise _other_table(number, f"not both have {columns}")
+    old, new = ledger.original.clock, relation.clock
+    if (old.kind, old.zone, old.unit) != (new.kind, new.zone, new.unit):
+        raise _other_table(number, "its times are read in another way")
+    people = [relation.table[relation.respondent], ledger.original.table[str(before.respondent)]]
+    names = [
+        decode_dictionaries(pa.table({"who": column}))["who"].unique().cast(pa.string()) for column in people
+    ]
+    if not pc.any(pc.is_in(names[0].drop_null(), value_set=names[1].drop_null())).as_py():
+        raise _other_table(number, "it is about other people")
+
+
+def _other_table(number: int, reason: str) -> ParameterError:
+    return ParameterError(
+        f"ledger {number} of `after` is not that of a release of this table: {reason}",
+        hint="give the ledgers of earlier releases of the same table; {event} names the column that tells a "
+        "person's events apart",
+        code="ledger-mismatch",
+        facts={"ledger": number},
+    )
+
+
+def _refuse_incomplete(ledgers: Sequence[Ledger]) -> None:
+    """A release that was made after others extends the promise to these."""
+    prints = [ledger.fingerprint for ledger in ledgers]
+    for number, ledger in enumerate(ledgers, start=1):
+        missing = [earlier for earlier in ledger.facts.get("after", ()) if earlier not in prints]
+        if missing:
+            message = (
+                f"the release of ledger {number} of `after` was made after {len(missing)} that are not named"
+            )
+            raise ParameterError(
+                message, hint="name the ledgers of all earlier releases with {after}", code="ledger-mismatch"
+            )
+
+
+def _refuse_small(classes: Int64s, of_event: Int64s, person: Int64s, k: int) -> None:
+    """What fewer than k people share already cannot be mended by publishing more."""
+    people = people_of(of_event, person, len(classes))[1:]
+    small = np.flatnonzero(people < k) + 1
+    if not len(small):
+        return
+    apart = [number for number, labels in enumerate(classes[small].T, start=1) if (labels >= 0).any()]
+    which = f"earlier release {apart[0]}" if len(apart) == 1 else "the earlier releases together"
+    least = int(people.min())
+    raise InfeasibleError(
+        f"{which} shows {len(small):,} groups of fewer than {k:,} people, the smallest of {least:,}, and no "
+        "further release changes that",
+        hint=f"choose a {{k}} of at most {least:,}"
+        if least > 1
+        else "leave out {after}: no promise over these holds",
+        code="no-granularity",
+        facts={"best_k": least, "releases": apart, "groups_below_k": len(small)},
+    )
+
+
+# What is continued.
+
+
+def continued(
+    ledgers: Sequence[Ledger], hierarchies: Mapping[str, Hierarchy]
+) -> tuple[Granularity, dict[str, int]]:
+    """How the last release was published: its granularity, and the level of each hierarchy."""
+    stated = [ledger.facts.get("granularity") for ledger in ledgers]
+    levels = [ledger.facts.get("levels", {}) for ledger in ledgers]
+    if None in stated or any("steps" in ledger.facts for ledger in ledgers):
+        message = "a release that is continued has rows at steps of their own, or is of an earlier version"
+        raise ParameterError(message, hint="leave {append} out")
+    if any(other != stated[-1] for other in stated) or any(other != levels[-1] for other in levels):
+        message = "the earlier releases have different granularities or levels, so that their periods overlap"
+        raise ParameterError(message, hint="leave {append} out")
+    for column, level in levels[-1].items():
+        names = hierarchies[column].names if column in hierarchies else ()
+        if names[level["level"] - 1 : level["level"]] != (level["name"],):
+            message = f"`{column}` is generalised in another way than in the release that is continued"
+            raise ParameterError(message, hint="give the same {hierarchies} again")
+    pinned = {column: levels[-1].get(column, {"level": 0})["level"] for column in hierarchies}
+    return Granularity.from_dict(dict(ledgers[-1].facts["calendar"][stated[-1]])), pinned

@@ -1,0 +1,167 @@
+"""`generalize-time --after` and `--append`: what a run says, saved jobs, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+import pytest
+from tests.cli.conftest import Cli
+
+import timeveil as tv
+from timeveil.datasets import clinic_visits, daily_cases
+
+ROLES = "--respondent patient --time taken_at --event case --quasi zip --sensitive result --drop-rest --k 4"
+RUN = f"generalize-time later.csv {ROLES}"
+VISITS = clinic_visits(rows=900, seed=4).append_column("case", pa.array(range(900)))
+
+
+def save(path: str, table: pa.Table, without: Sequence[int] = ()) -> None:
+    pcsv.write_csv(
+        table.filter(pc.invert(pc.is_in(table["case"], value_set=pa.array(without, pa.int64())))), path
+    )
+
+
+@pytest.fixture
+def first(cli: Cli, here: Path) -> None:
+    """A first release of half a year, and the table half a year later, without two of its rows."""
+    half = VISITS.filter(
+        pc.less(VISITS["taken_at"], pa.scalar(1719792000, pa.int64()).cast(pa.timestamp("s")))
+    )
+    save("first.csv", half)
+    save("later.csv", VISITS, half["case"].to_pylist()[:2])
+    assert (
+        cli(f"generalize-time first.csv {ROLES} --suppress 0.05 --out first --ledger first.ledger").code == 0
+    )
+
+
+def test_a_run_is_explained_verified_and_read_back(cli: Cli, first: None) -> None:
+    said = cli(f"{RUN} --suppress 0.1 --after first.ledger --out out --ledger ledger")
+    assert said.code == 0, said.err
+    words = " ".join(said.out.split())
+    assert "2 events that were published before are not in the table any more" in words
+    assert "because of what was published before" in words
+    assert "--after first.ledger" in said.out
+    assert 'after=[tv.open_ledger("first.ledger")]' in said.out
+    manifest = json.loads(Path("out/release.json").read_text())
+    assert manifest["guarantee"] == {"name": "k-anonymity", "k": 4, "after": 1}
+    assert "case" not in json.dumps(manifest["columns"])
+    assert "in this and the 1 release before" in Path("out/README.txt").read_text().replace("\n", " ")
+    assert cli("verify out").code == 0
+    alone = cli("verify out --ledger ledger")
+    assert (alone.code, "1 earlier release" in alone.err, "--after" in alone.err) == (2, True, True)
+    assert cli("verify out --ledger ledger --after first.ledger").code == 0
+    assert cli("verify out --ledger ledger --after ledger").code == 1
+    assert cli("report out --ledger ledger --after first.ledger --out private.html").code == 0
+    assert cli("report out --out public.html").code == 0
+    found = json.loads(cli("attack out --ledger ledger --after first.ledger --json").out)
+    assert (found["releases"], found["after"]["worst"] <= 1 / 4) == (2, True)
+
+
+def test_a_saved_job_continues_a_release(cli: Cli, first: None) -> None:
+    """Paths are relative to the job, and the periods are those of before."""
+    Path("jobs").mkdir()
+    Path("jobs/job.toml").write_text(
+        'in = "../later.csv"\nout = "../out"\nledger = "../ledger"\nrespondent = "patient"\n'
+        'time = "taken_at"\nevent = "case"\nquasi = ["zip"]\nsensitive = ["result"]\ndrop = "rest"\n'
+        'k = 4\nsuppress = 0.1\nafter = ["../first.ledger"]\nappend = true\n'
+    )
+    said = cli("run jobs/job.toml")
+    assert said.code == 0, said.err
+    before, now = (tv.open_release(folder) for folder in ("first", "out"))
+    assert before.manifest["granularity"] == now.manifest["granularity"]
+    assert now.manifest["parameters"]["append"] is True
+    assert cli("verify out --ledger ledger --after first.ledger").code == 0
+    # A third release needs the ledgers of both.
+    lacking = cli(f"{RUN} --suppress 0.2 --after ledger --out third")
+    assert (lacking.code, "1 that" in lacking.err) == (2, True)
+    third = cli(f"{RUN} --suppress 0.2 --after first.ledger --after ledger --out third --ledger third.ledger")
+    assert third.code == 0, third.err
+    assert cli("verify third --ledger third.ledger --after first.ledger --after ledger").code == 0
+
+
+def test_rows_that_come_late_wait_until_k_people_share_their_group(cli: Cli, here: Path) -> None:
+    """One person more, and they are published."""
+    march = [f"p{n},2024-03-{n + 1:02},x" for n in range(8)]
+    april = [f"p{n},2024-04-{n + 1:02},x" for n in range(8)]
+    late = [f"q{n},2024-03-20,x" for n in range(4)]
+    head, options = "who,when,zip", "--respondent who --time when --quasi zip --k 4 --granularity month"
+    again = options.removesuffix("--granularity month")
+    for name, rows in {"a": march, "b": march + april + late[:3], "c": march + april + late}.items():
+        Path(f"{name}.csv").write_text("\n".join([head, *rows]) + "\n")
+    assert cli(f"generalize-time a.csv {options} --out a --ledger a.ledger").code == 0
+    said = cli(f"generalize-time b.csv {again} --out b --ledger b.ledger --after a.ledger --append")
+    assert "3 rows of published periods came late and wait until 4 people" in " ".join(said.out.split())
+    assert tv.open_release("b").manifest["counts"]["withheld"] == 3
+    last = (
+        f"generalize-time c.csv {again} --out c --ledger c.ledger --after a.ledger --after b.ledger --append"
+    )
+    assert cli(last).code == 0
+    assert tv.open_release("c").manifest["counts"]["withheld"] == 0
+    assert cli("verify c --ledger c.ledger --after a.ledger --after b.ledger").code == 0
+
+
+def refused(cli: Cli, command: str, fault: str) -> None:
+    said = cli(f"{command} --out out --ledger ledger")
+    assert (said.code, fault in " ".join(said.err.split())) == (2, True), said.err
+    assert "hint: " in said.err
+    assert not Path("out").exists()
+    assert not Path("ledger").exists()
+
+
+def test_what_cannot_be_continued_is_refused(cli: Cli, first: None) -> None:
+    """Nothing is written."""
+    cases = daily_cases(days=9, seed=1)
+    roles = tv.Roles(time="day", respondent="person", sensitive=["diagnosis"], drop="rest")
+    tv.write(tv.publish_stream(cases, roles, l=2, window=2, seed=1, allow_loss=True)[1], "stream.ledger")
+    strangers = VISITS.set_column(0, "patient", pa.array([f"s{n}" for n in range(900)]))
+    other = VISITS.set_column(VISITS.num_columns - 1, "case", pa.array(range(5000, 5900)))
+    for name, table in {"strangers": strangers, "other": other, "nameless": VISITS}.items():
+        save(f"{name}.csv", table)
+        event = ROLES.replace("--event case ", "") if name == "nameless" else ROLES
+        written = cli(
+            f"generalize-time {name}.csv {event} --suppress 0.1 --out {name} --ledger {name}.ledger"
+        )
+        assert written.code == 0, written.err
+    coarse = "--granularity all --suppress 0.1 --out all --ledger all.ledger"
+    assert cli(f"generalize-time first.csv {ROLES} {coarse}").code == 0
+    loose = f"{RUN} --suppress 0.2"
+    refused(cli, f"{loose} --after stream.ledger", "of another model")
+    refused(cli, f"{loose} --after strangers.ledger", "it is about other people")
+    refused(cli, f"{loose} --after other.ledger", "0 of its")
+    refused(cli, f"{loose} --after nameless.ledger", "not both have `case`")
+    refused(cli, f"{loose} --after first.csv", "is not a ledger")
+    refused(cli, f"{loose} --after first.ledger --after all.ledger --append", "periods overlap")
+    refused(cli, f"{loose} --append", "`append` applies with `after` only")
+    for option in ("--granularity week", "--choose loss"):
+        refused(cli, f"{loose} --after first.ledger --append {option}", "cannot be set with `append`")
+    others = (
+        "--recode local",
+        "--engine duckdb",
+        "--protect result=distinct:2",
+        "--dominance 0.5",
+        "--visits 2",
+    )
+    for option in others:
+        refused(cli, f"{loose} --after first.ledger {option}", "cannot be combined with `after`")
+    twice = VISITS.set_column(VISITS.num_columns - 1, "case", pa.array([7] * 900))
+    save("later.csv", twice, [900])
+    refused(cli, f"{loose} --after first.ledger", "have the person and the `case` of another row")
+
+
+def test_a_release_in_the_way_is_named(cli: Cli, first: None) -> None:
+    """With nothing to withhold, a deletion cannot be hidden."""
+    said = cli(f"{RUN} --after first.ledger --out out --json")
+    assert said.code == 3
+    assert "earlier release 1 stands in the way" in " ".join(said.err.split())
+    assert not Path("out").exists()
+
+
+def test_what_was_shown_already_cannot_be_mended(cli: Cli, first: None) -> None:
+    """A larger k than that of an earlier release."""
+    said = cli(f"{RUN.replace('--k 4', '--k 9')} --suppress 0.5 --after first.ledger --out out")
+    assert (said.code, "earlier release 1 shows" in said.err) == (3, True)

@@ -1,0 +1,140 @@
+"""Tables that are published again and again, against the oracle, on random tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.effort import some
+from tests.oracles import generalization, repeated
+
+import timeveil as tv
+
+ROLES = tv.Roles(respondent="who", time="when", quasi=["place"], sensitive=["what"])
+NAMES = ["week", "month", "quarter", "all"]
+
+
+def row_of(chance: random.Random):
+    day = dt.date(2006, 1, 1) + dt.timedelta(days=chance.randrange(80))
+    return chance.choice("abcdefgh"), day, chance.choice("xxy"), chance.choice("st")
+
+
+def versions(chance: random.Random, number: int):
+    """Versions of one table: rows are added and deleted, and some come twice."""
+    rows = [row_of(chance) for _ in range(chance.randrange(10, 40))]
+    for _ in range(number):
+        yield chance.sample(rows, len(rows))
+        lost = chance.choice([0, 0, 0.1])
+        rows = [row for row in rows if chance.random() >= lost]
+        rows += [row_of(chance) for _ in range(chance.choice([0, 1, 12]))] + chance.sample(rows, 1)
+
+
+def table_of(rows) -> pa.Table:
+    return pa.table(
+        dict(zip(("who", "when", "place", "what"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+
+
+def groups_of(ledger):
+    return ledger.table["group"].to_pylist()
+
+
+@settings(max_examples=some(150), deadline=None)
+@given(st.integers(0, 10**9), st.integers(2, 3), st.sampled_from([0.0, 0.2, 0.6]))
+def test_k_people_share_every_joint_label(seed, k, suppress):
+    """Whatever is published, by the oracle and by the independent verifier."""
+    chance = random.Random(seed)  # noqa: S311 a test
+    tables, ledgers = [], []
+    for rows in versions(chance, 3):
+        append = len(ledgers) > 0 and chance.random() < 0.4
+        choice = {} if append else {"granularities": NAMES}
+        try:
+            release, ledger = tv.generalize_time(
+                table_of(rows),
+                ROLES,
+                k,
+                suppress=suppress,
+                allow_loss=True,
+                after=ledgers,
+                append=append,
+                **choice,
+            )
+        except (tv.InfeasibleError, tv.ParameterError):
+            return  # nothing is feasible, or releases of several granularities cannot be continued
+        assert tv.verify(release, ledger), tv.verify(release, ledger).violations
+        tables, ledgers = [*tables, rows], [*ledgers, ledger]
+        people = repeated.joint(tables, list(map(groups_of, ledgers)))
+        assert all(len(who) >= k for who in people.values())
+        assert release.guarantee.after == (len(ledgers) - 1 or None)
+        withheld = release.manifest["counts"]["withheld"]
+        waiting = release.manifest["candidates"][release.manifest["granularity"]].get("rows_waiting", 0)
+        assert withheld - waiting <= suppress * len(rows) + 1e-9
+
+
+@settings(max_examples=some(150), deadline=None)
+@given(st.integers(0, 10**9), st.integers(2, 3))
+def test_what_is_feasible_is_what_the_oracle_says(seed, k):
+    """With nothing withheld: every granularity, and whether any is left."""
+    tables, ledgers = [], []
+    for rows in versions(random.Random(seed), 3):  # noqa: S311 a test
+        labels, tables = list(map(groups_of, ledgers)), [*tables, rows]
+        calendar = {name: generalization.CALENDAR[name] for name in NAMES}
+        works = {
+            name: repeated.feasible(tables, labels, lambda row, g=granule: (row[2], g(row[1])), k)
+            for name, granule in calendar.items()
+        }
+        try:
+            release, ledger = tv.generalize_time(table_of(rows), ROLES, k, granularities=NAMES, after=ledgers)
+        except tv.InfeasibleError:
+            assert not any(works.values())
+            return
+        stated = {name: release.manifest["candidates"][name]["feasible"] for name in NAMES}
+        assert stated == works
+        ledgers.append(ledger)
+
+
+@settings(max_examples=some(40), deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_order_of_rows_does_not_matter(seed):
+    """Neither for what is published nor for what is withheld."""
+    first, second = versions(random.Random(seed), 2)  # noqa: S311 a test
+    releases = []
+    for turn in range(2):
+        chance = random.Random(turn)  # noqa: S311 a test
+        ledgers, release = [], None
+        for rows in (first, second):
+            try:
+                release, ledger = tv.generalize_time(
+                    table_of(chance.sample(rows, len(rows))), ROLES, 2, suppress=0.5, after=ledgers
+                )
+            except tv.InfeasibleError:
+                return
+            ledgers.append(ledger)
+        releases.append(release)
+    assert releases[0].table.equals(releases[1].table)
+    assert dict(releases[0].manifest) == dict(releases[1].manifest)
+
+
+def test_a_joint_label_is_counted_in_people_not_in_rows():
+    """Five late rows of one person in one month are one person."""
+    days = [dt.date(2024, 3, day) for day in range(1, 11)]
+    march = [(f"p{n}", day, "x", "s") for n, day in enumerate(days)]
+    late = [("p0", dt.date(2024, 3, day), "x", "t") for day in range(20, 25)]
+    first = tv.generalize_time(table_of(march), ROLES, 5, granularities=["month"])[1]
+    with pytest.raises(tv.InfeasibleError) as caught:
+        tv.generalize_time(table_of(march + late), ROLES, 5, granularities=["month"], after=[first])
+    assert caught.value.facts["earlier_release"] == 1
+    release, _ = tv.generalize_time(
+        table_of(march + late),
+        ROLES,
+        5,
+        granularities=["month"],
+        after=[first],
+        suppress=0.4,
+        allow_loss=True,
+    )
+    assert release.manifest["counts"]["withheld"] == 5

@@ -1,0 +1,115 @@
+"""What `verify` notices where the promise is about several releases of one table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+import timeveil as tv
+from tests.sabotage.tampering import section
+from timeveil.domain.guarantee import guarantee_from
+
+K = 4
+ROLES = tv.Roles(respondent="who", time="when", quasi=["place"], sensitive=["what"], event="case")
+
+
+def table(late: int = 0, gone: int = 0) -> pa.Table:
+    """Forty visits in two months of ten people at a place each; some come late, some are gone."""
+    visits = [(f"p{n % 10}", dt.date(2024, 1 + n // 20, 1 + n % 20), "xy"[n // 10 % 2]) for n in range(40)]
+    visits = visits[gone:] + [(f"p{n}", dt.date(2024, 1, 25), "x") for n in range(late)]
+    cases = [*range(gone, 40), *range(100, 100 + late)]
+    who, when, place = map(list, zip(*visits, strict=True))
+    what = [f"w{case % 3}" for case in cases]
+    return pa.table({"who": who, "when": pa.array(when), "place": place, "what": what, "case": cases})
+
+
+@pytest.fixture(scope="module")
+def first() -> tuple[tv.Release, tv.Ledger]:
+    return tv.generalize_time(table(), ROLES, K, granularities=["month"])
+
+
+def codes(release: tv.Release, ledger: tv.Ledger | None = None) -> set[str]:
+    return {violation.code for violation in tv.verify(release, ledger).violations}
+
+
+def promised(release: tv.Release, after: object) -> tv.Release:
+    """The same with a promise about another number of earlier releases."""
+    bold = section(release, "guarantee", after=after)
+    return replace(bold, guarantee=guarantee_from(bold.manifest["guarantee"]))
+
+
+def forged(rows: pa.Table, first: tv.Ledger) -> tuple[tv.Release, tv.Ledger]:
+    """A release that was made without a look back, and claims that it was."""
+    release, ledger = tv.generalize_time(rows, ROLES, K, granularities=["month"])
+    candidates = {
+        name: {**numbers, "groups_short": 0, "rows_short": 0}
+        for name, numbers in release.manifest["candidates"].items()
+    }
+    claim = section(promised(release, after=1), "candidates", **candidates)
+    facts = {**ledger.facts, "after": [first.fingerprint]}
+    return claim, replace(ledger, facts=facts, after=(first,))
+
+
+@pytest.mark.parametrize(("late", "gone"), [(K - 1, 0), (0, K - 1), (1, 0), (0, 1)])
+def test_one_person_short_in_the_joint_count(first, late, gone):
+    """Fewer than k people came late, or have rows that are gone; every group has k people."""
+    release, ledger = forged(table(late, gone), first[1])
+    assert codes(release) == set()
+    assert codes(release, ledger) == {"joint-below-k"}
+
+
+@pytest.mark.parametrize(("late", "gone"), [(K, 0), (0, K), (0, 0)])
+def test_with_one_person_more_it_holds(first, late, gone):
+    assert codes(*forged(table(late, gone), first[1])) == set()
+
+
+def test_honest_releases_hold(first):
+    """With rows withheld, and from files."""
+    release, ledger = tv.generalize_time(
+        table(2, 1), ROLES, K, granularities=["month"], after=[first[1]], suppress=0.2
+    )
+    assert release.manifest["counts"]["withheld"] > 2
+    assert codes(release) == codes(release, ledger) == set()
+
+
+def test_a_ledger_of_another_earlier_release(first):
+    release, ledger = tv.generalize_time(table(), ROLES, K, granularities=["month"], after=[first[1]])
+    other = tv.generalize_time(table(), ROLES, K, granularities=["year"])[1]
+    assert codes(release, replace(ledger, after=(other,))) == {"joint"}
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_a_promise_about_more_releases_than_were_looked_at(first, number):
+    release, ledger = tv.generalize_time(table(), ROLES, K, granularities=["month"], after=[first[1]])
+    bold = promised(release, after=number)
+    assert "joint" in codes(bold, replace(ledger, after=(first[1],) * number))
+
+
+def test_a_claim_that_was_left_out(first):
+    release, ledger = tv.generalize_time(table(), ROLES, K, granularities=["month"], after=[first[1]])
+    assert codes(promised(release, after=...), ledger)
+
+
+def test_nothing_is_verified_without_the_earlier_ledgers(first):
+    """The promise cannot be counted, so that there is no verdict."""
+    release, ledger = tv.generalize_time(table(), ROLES, K, granularities=["month"], after=[first[1]])
+    with pytest.raises(tv.ParameterError, match="1 earlier release") as caught:
+        tv.verify(release, replace(ledger, after=()))
+    assert "after" in caught.value.hint
+
+
+def test_an_attack_looks_into_all_releases(first):
+    """Two releases that know nothing of each other give away what no single one does."""
+    rows = table(late=1)
+    release, ledger = tv.generalize_time(rows, ROLES, K, granularities=["month"])
+    alone, both = tv.attack(release, ledger), tv.attack(release, replace(ledger, after=(first[1],)))
+    assert (alone.releases, both.releases) == (1, 2)
+    assert alone.after.worst <= 1 / K
+    assert both.after.worst == 1
+    kept, known = tv.generalize_time(rows, ROLES, K, granularities=["month"], after=[first[1]], suppress=0.2)
+    assert tv.attack(kept, known).after.worst <= 1 / K
+    with pytest.raises(tv.ParameterError, match="tolerance"):
+        tv.attack(kept, known, tv.Adversary(tolerance=3600))
