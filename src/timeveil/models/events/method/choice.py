@@ -151,11 +151,9 @@ class _Choice:
     @cached_property
     def _heights(self) -> dict[str, int]:
         """Per granularity the length of the longest chain of finer ones."""
-        order, levels = self._counts.order, self._feasible[0].levels
-        heights: dict[str, int] = {}
+        order, heights = self._counts.order, dict[str, int]()
         for granularity in order.granularities:  # finer ones come first
-            node = Node(levels, granularity.name)
-            below = [high for name, high in heights.items() if order.is_finer(Node(levels, name), node)]
+            below = [high for name, high in heights.items() if order.is_finer_time(name, granularity.name)]
             heights[granularity.name] = max(below, default=-1) + 1
         return heights
 

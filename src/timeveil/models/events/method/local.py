@@ -125,10 +125,16 @@ class Scale:
         return round(float(values) + self.weight_of_time * self._mean_width(node.granularity), 9)
 
     def _mean_width(self, granularity: str) -> float:
-        """What the time of a row loses on average, in bits."""
+        """What the time of a row loses on average, in bits.
+
+        A granule without an end ends with the data, and may be narrower than one inside of it; a coarser
+        granularity loses no less all the same.
+        """
         if granularity not in self._mean_widths:
-            bits = self._time_bits[granularity][self.cells.position]
-            self._mean_widths[granularity] = float(bits @ self.cells.rows) / float(self.cells.rows.sum())
+            order, rows = self.counts.order, self.cells.rows
+            finer = [g for g in self._time_bits if order.is_finer_time(g, granularity)]
+            bits = [float(self._time_bits[g][self.cells.position] @ rows) for g in finer]
+            self._mean_widths[granularity] = max(bits) / float(rows.sum())
         return self._mean_widths[granularity]
 
     def _combinations(self) -> list[tuple[int, ...]]:

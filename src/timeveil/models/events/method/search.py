@@ -123,7 +123,11 @@ class Order:
     def is_finer(self, a: Node, b: Node) -> bool:
         """Whether `a` refines `b`; a node refines itself."""
         below = all(x <= y for x, y in zip(a.levels, b.levels, strict=True))
-        return below and self._finer[a.granularity, b.granularity]
+        return below and self.is_finer_time(a.granularity, b.granularity)
+
+    def is_finer_time(self, a: str, b: str) -> bool:
+        """Whether granularity `a` refines `b` on the data at hand."""
+        return self._finer[a, b]
 
     def minimal(self, nodes: Sequence[Node]) -> list[Node]:
         """Those of some nodes that no other of them is finer than: the frontier."""
@@ -257,15 +261,14 @@ class Counts:
         group, people, _ = self.groups(node)
         published, rows = self.published(node), self.cells.rows
         large = (group >= 0) & (people >= self.k)[group] if len(people) else group >= 0
-        left, withheld = published.group >= 0, published.group < 0
-        waiting = 0
+        withheld, waiting = published.group < 0, 0
         if self.earlier:
             firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity))
             late = self.earlier.late(self.cells, self.classes, self.plan.timeline, firsts)
             waiting = int(rows[late & withheld & (group >= 0)].sum())
         return replace(
             tally,
-            groups_short=len(np.unique(group[large])) - len(np.unique(group[left])),
+            groups_short=len(np.unique(group[large])) - len(published.people),
             rows_short=int(rows[large & withheld].sum()),
             rows_waiting=waiting,
             kept_smallest=int(published.people.min()) if len(published.people) else 0,
@@ -280,8 +283,7 @@ class Counts:
             shown &= self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
         number = np.full(len(group), -1, np.int32)
         number[shown] = np.unique(group[shown], return_inverse=True)[1].ravel()
-        visits = np.flatnonzero(shown[self.cells.cell])
-        groups = int(number.max(initial=-1)) + 1
+        visits, groups = shown[self.cells.cell], int(number.max(initial=-1)) + 1
         people = people_of(number[self.cells.cell[visits]], self.cells.person[visits], groups)
         return Recoded(np.minimum(number, 0), number, people)
 
