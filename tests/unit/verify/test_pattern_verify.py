@@ -320,6 +320,30 @@ def test_another_ledger_is_refused():
     assert "ledger" in found(oracle.release_of(case), replace(ledger, original=named))
 
 
+@pytest.mark.parametrize("rare", "ab")
+def test_virtual_people_do_not_make_an_item_frequent(rare):
+    often = "ab".replace(rare, "")
+    case = oracle.Case([frozenset(rare), *[frozenset(often)] * 3])
+    case.__dict__["virtual"] = [frozenset(rare)] * 2
+    release = with_section(oracle.release_of(case, counts("_6 a3 b3")), "counts", virtual=2)
+    assert found(release) == {}
+    assert found(release, oracle.ledger_of(case)) == {
+        "min-support": "1 pattern that fewer than 2 people have without virtual ones"
+    }
+
+
+def test_of_a_ledger_of_something_else_nothing_more_is_said():
+    release, ledger = example_a("_9 a6 b7 c2 d6 ab4 ad3 bc2 bd4 cd2 bcd2", ["ab", "ab", "bd", "bd"])
+    people = Relation(Roles(respondent="who"), pa.table({"who": ["ann"]}))
+    columns = "the ledger lacks a column or a table of a pattern release's ledger"
+    for spoilt, message in (
+        (replace(ledger, original=people), "the ledger does not belong to this release"),
+        (replace(ledger, mappings={}), columns),
+        (replace(ledger, entries=ledger.table.drop(["transaction"])), columns),
+    ):
+        assert [violation.message for violation in verify(release, spoilt).violations] == [message]
+
+
 def test_virtual_people_have_one_symbol_at_a_time():
     case = oracle.Case(oracle.series(random.Random(1), 20, 2, 3), k=2, least=3, symbols=3)  # noqa: S311
     assert case.virtual
