@@ -406,3 +406,16 @@ def test_a_ledger_of_another_kind_of_time_is_refused(case, pair):
             judge(pair[0], numbered)
         assert refused.value.code == "ledger-mismatch"
     assert "ledger" in found(pair[0], replace(numbered, facts=pair[1].facts))
+
+
+def test_costs_that_rise_evenly_may_be_rounded():
+    """0.3 less 0.2 is a little less than 0.1, in binary."""
+    records = {
+        "who": [str(n) for n in range(12)],
+        "at": [n // 3 for n in range(12)],
+        "ill": list("abcdefghabcd"),
+    }
+    roles = tv.Roles(respondent="who", time="at", sensitive=["ill"])
+    costs = [0, 0.1, 0.2, 0.3]
+    pair = tv.publish_stream(pa.table(records), roles, l=2, window=3, seed=1, move_cost=costs)
+    assert verify(*pair).violations == ()
