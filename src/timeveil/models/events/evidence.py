@@ -203,41 +203,47 @@ class Evidence(ReleaseEvidence):
         return self._readings[0] if self.stepped else np.zeros(len(self.people.person), np.int64)
 
     @cached_property
-    def _readings(self) -> tuple[Integers, Integers]:
-        """Per original row the first step one of whose published classes admits it, and its granule there."""
-        people = self.people
-        quasi = self.folded(self.quasi)
-        # Rows with the same quasi-identifiers at the same instant are read alike: look at one of each.
-        times, time = ranked(people.moment)
+    def cells(self) -> tuple[Integers, Integers]:
+        """The cell of each original row, its quasi-identifiers at an instant, and a row of each cell."""
+        quasi, (times, time) = self.folded(self.quasi), ranked(self.people.moment)
         pairs = [(quasi, int(quasi.max(initial=0)) + 1), (time, len(times))]
         cell, cells = fold(pairs, len(quasi))
         example = np.zeros(cells, np.int64)
         example[cell] = np.arange(len(quasi))
-        step, granule = np.full(cells, -1, np.int64), np.full(cells, -1, np.int64)
-        for number, described in enumerate(self.steps):
-            classes, waiting = np.flatnonzero(self.class_step == number), np.flatnonzero(step < 0)
-            if not len(classes) or not len(waiting):
-                continue
-            rows = example[waiting]
-            granules = granules_of(self.release, *(bound[classes] for bound in self.bounds))
-            admitted = granules.containing(people.moment[rows])
-            at_class = _find_pairs((granules.start, granules.end), [bound[classes] for bound in self.bounds])
-            sides = [(admitted, at_class, len(granules.start))]
-            for column, name in enumerate(self.quasi):
-                published = encode(self.classes.column(column).take(pa.array(classes)))
-                left, right = align(self.labels_at(name, described["levels"].get(name)), published)
-                sides.append((left.codes[rows], right.codes, left.size))
-            # Before it is folded, a row in no granule takes the number of the first one.
-            sides[0] = (np.maximum(admitted, 0), at_class, len(granules.start))
-            reading, published_at, count = fold_both(sides)
-            is_class = np.zeros(count, dtype=bool)
-            is_class[published_at] = True
-            read = is_class[reading] & (admitted >= 0)
-            step[waiting[read]] = number
-            everywhere = _find_pairs((self.granules.start, self.granules.end), (granules.start, granules.end))
-            granule[waiting[read]] = everywhere[admitted[read]]
-        step, granule = step[cell], granule[cell]
-        return np.where(people.complete, step, -1), np.where(people.complete, granule, -1)
+        return cell, example
+
+    @cached_property
+    def _readings(self) -> tuple[Integers, Integers]:
+        """Per original row the first step one of whose published classes admits it, and its granule there."""
+        cell, example = self.cells  # rows of a cell are read alike
+        step, granule = np.full((2, len(example)), -1, np.int64)
+        for number in range(len(self.steps)):
+            waiting = np.flatnonzero(step < 0)
+            admitted = self.admitted(number, example[waiting])
+            read = waiting[admitted >= 0]
+            step[read], granule[read] = number, self.class_granule[admitted[admitted >= 0]]
+        complete = self.people.complete
+        return np.where(complete, step[cell], -1), np.where(complete, granule[cell], -1)
+
+    def admitted(self, number: int, rows: Integers) -> Integers:
+        """The class of a step whose label and granule some original rows fit; -1 where there is none."""
+        classes = np.flatnonzero(self.class_step == number)
+        if not (len(classes) and len(rows)):
+            return np.full(len(rows), -1, np.int64)
+        bounds = [bound[classes] for bound in self.bounds]
+        granules = granules_of(self.release, *bounds)
+        granule = granules.containing(self.people.moment[rows])
+        at_class = _find_pairs((granules.start, granules.end), bounds)
+        # Before it is folded, a row in no granule takes the number of the first one.
+        sides = [(np.maximum(granule, 0), at_class, len(granules.start))]
+        for column, name in enumerate(self.quasi):
+            published = encode(self.classes.column(column).take(pa.array(classes)))
+            left, right = align(self.labels_at(name, self.steps[number]["levels"].get(name)), published)
+            sides.append((left.codes[rows], right.codes, left.size))
+        reading, published_at, count = fold_both(sides)
+        class_of = np.full(count, -1, np.int64)
+        class_of[published_at] = classes
+        return np.where(granule >= 0, class_of[reading], -1)
 
     @cached_property
     def quasi(self) -> dict[str, Coded]:

@@ -32,6 +32,7 @@ from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers, distinct, fold, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
 from timeveil.models.events.evidence import Evidence, Mask
+from timeveil.models.events.judges.downcoding import Downcoding, downcoding
 from timeveil.models.events.judges.learned import learned
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.judges.protected import promise_of
@@ -52,12 +53,13 @@ class Breach(Exposure):
     share of the most common value within a group, `worst` and `mean` over groups: where it is 1, being one of
     k does not hide the value. `columns` has what each kept or sensitive column reveals by itself. `learned`
     has, per column with a promise, the chance to be right about a value that a person holds, by naming the
-    one that most candidates hold; it is empty where times are known within a tolerance.
+    one that most candidates hold; it is empty where times are known within a tolerance. `downcoding` has what
+    the finer labels of a release at several steps undo of the coarser ones.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "people", "everyone", "releases", "before", "after"),
-        *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns", "learned"),
+        *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns", "learned", "downcoding"),
     )
 
     adversary: Adversary
@@ -71,6 +73,7 @@ class Breach(Exposure):
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
     learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     releases: int = 1
+    downcoding: Downcoding | None = None
 
     @property
     def pinned_before(self) -> float:
@@ -126,6 +129,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         commonest_sensitive=evidence.once(commonest_sensitive),
         columns=evidence.once(column_risks),
         learned=values,
+        downcoding=evidence.once(downcoding),
     )
 
 
