@@ -47,8 +47,12 @@ def gather(release: Case, ledger: Ledger | None = None, progress: Progress = sil
             raise ParameterError("this evidence was gathered without this ledger", hint=hint)
         return release
     require(Release, release)
-    if ledger is not None:
-        require(Ledger, ledger)
+    for private in () if ledger is None else (ledger, *ledger.after):
+        require(Ledger, private)
+    model = release.guarantee.model
+    if ledger is not None and ledger.after and model != "time":
+        message = f"nothing is promised over several releases of {parameters_of(model).contents}"
+        raise ParameterError(message, hint="leave {after} out")
     evidence = cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))
     evidence.progress = progress
     return evidence

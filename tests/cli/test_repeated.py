@@ -153,6 +153,44 @@ def test_what_cannot_be_continued_is_refused(cli: Cli, first: None) -> None:
     refused(cli, f"{loose} --after first.ledger", "have the person and the `case` of another row")
 
 
+def test_other_models_promise_nothing_over_releases(cli: Cli, first: None) -> None:
+    """An option that would be ignored is refused."""
+    roles = tv.Roles(time="day", respondent="person", sensitive=["diagnosis"], drop="rest")
+    release, ledger = tv.publish_stream(
+        daily_cases(days=9, seed=1), roles, l=2, window=2, seed=1, allow_loss=True
+    )
+    tv.write(release, "stream")
+    tv.write(ledger, "stream.ledger")
+    for command in ("verify", "report", "measure", "attack"):
+        said = cli(f"{command} stream --ledger stream.ledger --after stream.ledger")
+        assert (said.code, "hint: " in said.err) == (2, True), said.err
+    said = cli("verify first --after first.ledger")
+    assert (said.code, "`after` applies with `ledger` only" in said.err) == (2, True)
+    assert cli("verify first --ledger first.ledger --after first.ledger").code == 2
+    assert cli("attack first --ledger first.ledger --after stream.ledger").code == 2
+    assert cli(f"{RUN} --suppress 0.1 --after first.ledger --out out --ledger ledger").code == 0
+    assert cli("verify out --ledger ledger --after stream.ledger").code == 2
+
+
+def test_events_are_recognised_by_all_their_columns_from_a_file(cli: Cli, here: Path) -> None:
+    """A file stores times more precisely than a table that was just read. Levels stay as they were."""
+    roles = ROLES.replace("--event case ", "") + " --hierarchy zip=prefixes:3 --suppress 0.1"
+    save("visits.csv", VISITS)
+    assert cli(f"generalize-time visits.csv {roles} --out a --ledger a.ledger").code == 0
+    for more in ("--append", ""):
+        said = cli(
+            f"generalize-time visits.csv {roles} --after a.ledger {more} --out b{more} --ledger l{more}"
+        )
+        assert said.code == 0, said.err
+        assert "were published before" in said.out
+        assert cli(f"verify b{more} --ledger l{more} --after a.ledger").code == 0
+    first, second = (tv.open_release(folder) for folder in ("a", "b--append"))
+    assert first.table.equals(second.table)
+    assert first.manifest["levels"] == second.manifest["levels"]
+    report = " ".join(cli("report b--append --ledger l--append --after a.ledger").out.split())
+    assert "--after LEDGER --append" in report
+
+
 def test_a_release_in_the_way_is_named(cli: Cli, first: None) -> None:
     """With nothing to withhold, a deletion cannot be hidden."""
     said = cli(f"{RUN} --after first.ledger --out out --json")

@@ -101,6 +101,20 @@ def test_nothing_is_verified_without_the_earlier_ledgers(first):
     assert "after" in caught.value.hint
 
 
+def test_nothing_is_verified_that_was_not_promised(first):
+    """A verdict with earlier ledgers would pass for one about all releases."""
+    release, ledger = tv.generalize_time(table(), ROLES, K, granularities=["month"])
+    with pytest.raises(tv.ParameterError, match="promises nothing about earlier releases"):
+        tv.verify(release, replace(ledger, after=(first[1],)))
+
+
+def test_a_person_who_is_spelt_in_another_way_is_not_two_people(first):
+    rows = table()
+    who = [f"{name}\u200b" if name == "p3" else name for name in rows["who"].to_pylist()]
+    with pytest.raises(tv.InputError, match="more than one way"):
+        tv.generalize_time(rows.set_column(0, "who", pa.array(who)), ROLES, K, after=[first[1]])
+
+
 def test_an_attack_looks_into_all_releases(first):
     """Two releases that know nothing of each other give away what no single one does."""
     rows = table(late=1)

@@ -65,7 +65,11 @@ class ReleaseCommand(Command):
 def earlier_ledgers() -> Any:
     """The line of commands that judge several releases of one table together."""
     return optional(
-        "Ledger of an earlier release of the same table.", ["march.ledger"], "PATH", models=("time",)
+        "Ledger of an earlier release of the same table.",
+        ["march.ledger"],
+        "PATH",
+        models=("time",),
+        applies_with="ledger",
     )
 
 

@@ -54,11 +54,11 @@ class Joint:
 def joint_labels(evidence: Evidence) -> Joint:
     """What every event was published as in the earlier releases and in this one."""
     ledger = evidence.private
+    events, person = _recognised([*ledger.after, ledger])
     released = np.full(ledger.original.rows, ABSENT)
     released[evidence.published] = evidence.group[0]
     listed = [pc.fill_null(earlier.table["group"].cast(pa.int64()), ABSENT) for earlier in ledger.after]
     groups = [*map(np.asarray, listed), released]
-    events, person = _recognised([*ledger.after, ledger])
     number = max(int(event.max(initial=-1)) for event in events) + 1
     labels = np.full((len(groups), number), ABSENT)
     for line, event, group in zip(labels, events, groups, strict=True):
@@ -74,14 +74,16 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
     roles, rows = ledgers[-1].original.roles, [ledger.original.rows for ledger in ledgers]
     names = [str(roles.respondent), roles.event] if roles.event else list(roles.columns)
     columns = []
+    for ledger in ledgers:
+        if ledger.model != "time" or not {*names} <= {*ledger.original.data.schema.names}:
+            raise mismatch("a ledger of an earlier release is not one of the same table")
     for name in names:
         originals = (column_of(ledger.original.data, name) for ledger in ledgers)
         parts = [column.cast(plain_type(column.type)) for column in originals]
-        if len({part.type for part in parts}) > 1:
-            numeric = all(pa.types.is_integer(p.type) or pa.types.is_floating(p.type) for p in parts)
-            if not numeric:
-                raise mismatch(f"column `{name}` has another type in an earlier release")
-            parts = [part.cast(pa.float64()) for part in parts]
+        common = _common({part.type for part in parts})
+        if common is None:
+            raise mismatch(f"column `{name}` has another type in an earlier release")
+        parts = [part.cast(common) for part in parts]
         columns.append(encode(pa.chunked_array([chunk for part in parts for chunk in part.chunks])))
     row_key, _ = fold([(column.codes, column.size) for column in columns], sum(rows))
     # The how-manieth of its kind a row is in its table: look at rows by table and key, in their order.
@@ -97,9 +99,28 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
     return np.split(event, np.cumsum(rows)[:-1]), person
 
 
+def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
+    """The type that values of several types can be compared in; a file may store times more precisely."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return pa.float64()
+    if all(pa.types.is_timestamp(kind) for kind in kinds) and len({kind.tz for kind in kinds}) == 1:
+        unit = max((kind.unit for kind in kinds), key=["s", "ms", "us", "ns"].index)
+        return pa.timestamp(unit, tz=next(iter(kinds)).tz)
+    return None
+
+
 def require_earlier(evidence: Evidence) -> None:
     """Refuse to judge a promise over several releases without the ledgers of all of them."""
     stated, ledgers = promised_releases(evidence), evidence.private.after
+    if ledgers and not stated and not evidence.private.facts.get("after"):
+        raise ParameterError(
+            "the release promises nothing about earlier releases",
+            hint="leave {after} out; `attack` with {after} shows what they give away together",
+        )
+    if any(earlier.model != "time" for earlier in ledgers):
+        raise mismatch("a ledger of an earlier release belongs to another model")
     if len(ledgers) < stated:
         raise ParameterError(
             f"the promise is about {counted(stated, 'earlier release')}; {len(ledgers)} have a ledger",

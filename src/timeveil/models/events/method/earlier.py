@@ -38,6 +38,7 @@ from timeveil.engines import Cells, Codes, Int64s
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.encoding import combine, encode, encode_people
+from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -192,6 +193,10 @@ class _History:
         self._current, roles, self._person = current, current.roles, current.respondent
         keys = [self._person, roles.event] if roles.event else sorted(roles.columns)
         columns = {name: self._column(name) for name in keys}
+        # A person who is spelt in another way than before would count as two.
+        spellings = Spellings(self._person, "respondent")
+        spellings.note(columns[self._person])
+        spellings.refuse([columns[self._person]])
         rows = [len(table) for table in self._tables]
         self._bounds = np.cumsum([0, *rows])
         coded = {name: encode(column) for name, column in columns.items()}
@@ -233,12 +238,17 @@ class _History:
         return by_person
 
     def _column(self, name: str) -> pa.ChunkedArray:
-        """A column of all tables; numbers may be whole in one and not in another."""
+        """A column of all tables; numbers may be whole in one and not in another, and times more precise."""
         columns = [table[name] for table in self._tables]
-        kinds = {column.type for column in columns if column.null_count < len(column)}
-        kind = kinds.pop() if len(kinds) == 1 else None
-        if kind is None and all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds):
+        kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
+        kind = next(iter(kinds)) if len(kinds) == 1 else None
+        if len({str(getattr(k, "tz", None)) for k in kinds}) == 1 and all(map(pa.types.is_timestamp, kinds)):
+            finest = "ns" if any(k.unit == "ns" for k in kinds) else "us"
+            kind = pa.timestamp(finest, tz=next(iter(kinds)).tz)
+        elif len(kinds) > 1 and all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds):
             kind = pa.float64()
+        elif all(pa.types.is_string(k) or pa.types.is_large_string(k) for k in kinds):
+            kind = pa.large_string()
         if kind is None:
             names = " and ".join(sorted(map(str, kinds)))
             raise InputError(

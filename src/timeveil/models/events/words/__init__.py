@@ -219,7 +219,8 @@ class Facts(ReleaseFacts):
     def stated(self) -> dict[str, Any]:
         """The parameters to state, with the chosen levels."""
         levels = {column: level["level"] for column, level in self.levels.items()} or None
-        return {**super().stated, "levels": levels}
+        earlier = ["LEDGER"] * self.manifest["guarantee"].get("after", 0) or None
+        return {**super().stated, "levels": levels, "after": earlier}
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
         nodes = ("nodes",) if "nodes" in self.manifest else ()
