@@ -47,8 +47,10 @@ def gather(release: Case, ledger: Ledger | None = None, progress: Progress = sil
             raise ParameterError("this evidence was gathered without this ledger", hint=hint)
         return release
     require(Release, release)
-    for private in () if ledger is None else (ledger, *ledger.after):
-        require(Ledger, private)
+    if ledger is not None:
+        require(Ledger, ledger)
+    for earlier in () if ledger is None else ledger.after:
+        require(Ledger, earlier)
     model = release.guarantee.model
     if ledger is not None and ledger.after and model != "time":
         message = f"nothing is promised over several releases of {parameters_of(model).contents}"
