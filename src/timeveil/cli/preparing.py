@@ -29,7 +29,7 @@ _PROFILED = ("k", "granularities", "definitions", "nulls", "fold_spellings", *RE
 @options.takes(
     [
         options.source(EventParameters.reads),
-        *options.columns(("respondent", "time", "quasi", "cyclic"), ("respondent", "time")),
+        *options.columns(("respondent", "time", "until", "quasi", "cyclic"), ("respondent", "time")),
         *(options.argument(EventParameters.table()[name]) for name in _PROFILED),
     ]
 )
@@ -48,7 +48,7 @@ def profile(output: Output, **given: Any) -> int:
     parameters = EventParameters(**{name: given[name] for name in _PROFILED if given[name] is not None})
     calendar = parameters.definitions
     definitions = None if calendar is None else from_toml(calendar_file(Path(calendar)))
-    columns = {name: given[name] for name in ("respondent", "time", "quasi", "cyclic") if given[name]}
+    columns = {name: given[name] for name in Columns.table() if given.get(name)}
     roles = plain_roles({**columns, "drop": REST})
     with output.progress() as progress:
         progress("reading", 0.0)

@@ -6,6 +6,16 @@ arguments alone: the same seed gives the same table, and no global random state 
 """
 
 from timeveil.datasets.series import load_curves, strings, uniform, walk
-from timeveil.datasets.tables import baskets, clinic_visits, daily_cases, events
+from timeveil.datasets.tables import baskets, clinic_visits, daily_cases, events, hospital_stays
 
-__all__ = ["baskets", "clinic_visits", "daily_cases", "events", "load_curves", "strings", "uniform", "walk"]
+__all__ = [
+    "baskets",
+    "clinic_visits",
+    "daily_cases",
+    "events",
+    "hospital_stays",
+    "load_curves",
+    "strings",
+    "uniform",
+    "walk",
+]

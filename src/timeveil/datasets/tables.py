@@ -1,4 +1,4 @@
-"""Tables of events: visits to a clinic, daily case reports, shopping baskets, and a large plain table.
+"""Tables of events: visits to a clinic, hospital stays, daily case reports, baskets, and a large plain table.
 
 At the end is what all generators have in common: sizes, skewed draws, labels, identifiers.
 """
@@ -37,6 +37,19 @@ EXAMS = (
     ("HIV test", 0.02, 0.01, 0.03),
 )
 RESULTS = ("normal", "borderline", "abnormal")
+
+# ward, diagnosis, share of all stays, median of its nights
+STAYS = (
+    ("internal", "pneumonia", 0.17, 6.0),
+    ("internal", "heart failure", 0.15, 7.0),
+    ("internal", "diabetes", 0.08, 4.0),
+    ("surgery", "appendicitis", 0.11, 2.5),
+    ("surgery", "hip fracture", 0.12, 8.0),
+    ("surgery", "gallstones", 0.10, 2.0),
+    ("maternity", "birth", 0.15, 2.0),
+    ("psychiatry", "depression", 0.09, 18.0),
+    ("psychiatry", "addiction", 0.03, 10.0),
+)
 
 CASES_DAY = np.datetime64("2025-02-03", "D")  # a Monday
 REPORTED = np.array([17.0, 15.0, 14.0, 14.0, 13.0, 5.0, 4.0])  # mean cases, Monday to Sunday
@@ -148,6 +161,49 @@ def _minutes(draw: np.random.Generator, day: Ints) -> Ints:
     open_day = np.where(moved, day - weekday + 7 + draw.integers(0, 5, size), day)
     minute = open_day * MINUTES + np.where(emergency, night, planned).astype(np.int64)
     return np.asarray(minute % (CLINIC_DAYS * MINUTES))
+
+
+def hospital_stays(stays: int = 4_000, seed: Seed = 0, people: int | None = None) -> pa.Table:
+    """Stays in a hospital in 2024: when somebody came and left, their birth date, ward and diagnosis.
+
+    `people` is how many patients are registered (two for five stays by default); some come again and again,
+    often to the same ward.
+
+    >>> hospital_stays(3).column_names
+    ['patient', 'admitted', 'discharged', 'born', 'sex', 'ward', 'diagnosis']
+    """
+    at_least(0, stays=stays)
+    people = max(1, stays * 2 // 5) if people is None else people
+    at_least(1, people=people)
+    draw = generator(seed)
+    patient = heavy_tailed(draw, stays, people, tail=2.5)
+    shares = np.array([share for *_, share, _ in STAYS])
+    usual = draw.choice(len(STAYS), size=people, p=shares / shares.sum())
+    other = draw.choice(len(STAYS), size=stays, p=shares / shares.sum())
+    case = np.where(draw.random(stays) < 0.6, usual[patient], other)
+    # Nobody gives birth who is not of that age and sex.
+    years = np.clip(draw.normal(58, 20, people), 0, 103)
+    male = (draw.random(people) < 0.47).astype(np.int8)
+    able = (male == 0) & (years >= 18) & (years < 45)
+    case = np.where((case == 6) & ~able[patient], 0, case)
+    day = draw.integers(0, CLINIC_DAYS, stays)
+    nights = np.array([median for *_, median in STAYS])[case] * draw.lognormal(0, 0.7, stays)
+    hours = np.array([6, 8, 10, 14, 20])[draw.choice(5, size=stays, p=(0.1, 0.4, 0.25, 0.15, 0.1))]
+    minute = day * MINUTES + hours * 60 + draw.integers(0, 60, stays)
+    admitted = (CLINIC_DAY.astype("datetime64[m]") + minute).astype("datetime64[s]")
+    discharged = CLINIC_DAY + day + np.maximum(nights.astype(np.int64), 1)
+    born = CLINIC_DAY - (years * 365.25).astype(np.int64) - draw.integers(0, 365, people)
+    columns = {
+        "patient": identifiers("H", patient),
+        "admitted": pa.array(admitted),
+        "discharged": pa.array(discharged),
+        "born": pa.array(born[patient]),
+        "sex": labels(("f", "m"), male[patient]),
+        "ward": labels([ward for ward, *_ in STAYS], case),
+        "diagnosis": labels([diagnosis for _, diagnosis, *_ in STAYS], case),
+    }
+    order = np.lexsort((patient, admitted))
+    return pa.table(columns).take(pa.array(order)).combine_chunks()
 
 
 def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:

@@ -69,6 +69,16 @@ class Relation:
         return self.needed(self.axis, "time")
 
     @property
+    def durations(self) -> dict[str, str]:
+        """The unit in which each duration is published: hours where both times have a time of day."""
+        dates, schema = pa.types.is_date32, self.data.schema
+        units = {}
+        for column, until in self.roles.durations.items():
+            dated = dates(schema.field(self.time).type) or dates(schema.field(until).type)
+            units[column] = self.clock.unit or ("day" if dated else "hour")
+        return units
+
+    @property
     def rows(self) -> int:
         """How many rows were read."""
         return int(self.data.num_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Literal
+from typing import Any, Literal
 
 from timeveil.errors import RolesError
 
@@ -28,7 +28,9 @@ class Derived:
 class Roles:
     """What each column means. A column without a role is refused unless it is dropped.
 
-    `respondent` is the person a row is about; it never reaches a release. `time` is when it happened. `quasi`
+    `respondent` is the person a row is about; it never reaches a release. `time` is when it happened, and
+    `until` lists further times of the row, which are published as the duration since `time`, and as nothing
+    else: `time=["admitted", "discharged"]` is short for `time="admitted", until=["discharged"]`. `quasi`
     is what an outsider may know about a person, `sensitive` what they must not learn, `keep` everything else
     to publish. `drop` lists columns to leave out; `drop="rest"` leaves out every column without a role.
     `event` tells a person's events apart where a table is published repeatedly, such as a case number; it
@@ -48,13 +50,18 @@ class Roles:
     item: str | None = None
     series: Sequence[str] = ()
     event: str | None = None
+    until: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        times: Any = self.time
+        if isinstance(times, list | tuple) and times:
+            object.__setattr__(self, "time", times[0])
+            object.__setattr__(self, "until", (*times[1:], *_names("until", self.until)))
         for name in ("respondent", "time", "value", "item", "event"):
             if not isinstance(getattr(self, name), str | None):
                 kind = type(getattr(self, name)).__name__
                 raise RolesError(f"`{name}` is a {kind}, not a name", hint=f"name one column with {{{name}}}")
-        for name in ("quasi", "sensitive", "keep", "series"):
+        for name in ("quasi", "sensitive", "keep", "series", "until"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         if not isinstance(self.drop, str) or self.drop != REST:
             object.__setattr__(self, "drop", _names("drop", self.drop))
@@ -69,13 +76,20 @@ class Roles:
         """The columns of the table with a role other than `drop`, in role order."""
         single = (self.respondent, self.time, self.value, self.item)
         quasi = [name for name in self.quasi if isinstance(name, str)]
-        columns = (*single, *quasi, *self.sensitive, *self.keep, *self.series, self.event)
+        columns = (*single, *self.until, *quasi, *self.sensitive, *self.keep, *self.series, self.event)
         return tuple(name for name in columns if name is not None)
+
+    @property
+    def durations(self) -> dict[str, str]:
+        """Per quasi-identifier that is a duration the column of the time that it ends at."""
+        return {f"{self.time}_to_{name}": name for name in self.until}
 
     @property
     def quasi_columns(self) -> tuple[str, ...]:
         """The names of the quasi-identifiers; of derived ones, the column they become."""
-        return tuple(q if isinstance(q, str) else q.column(self.time or "time") for q in self.quasi)
+        derived = (q if isinstance(q, str) else q.column(str(self.time)) for q in self.quasi)
+        # Roles that were fitted to a table name durations among the others.
+        return tuple(dict.fromkeys((*derived, *self.durations)))
 
     @property
     def published(self) -> tuple[str, ...]:

@@ -27,6 +27,10 @@ class Columns(Parameters):
         "Column that identifies the person a row is about; never published.", "patient"
     )
     time: str | None = _column("Time column.", "taken_at")
+    until: tuple[str, ...] = _column(
+        "Further time of a row; only the duration since the time is published, as a quasi-identifier.",
+        ["discharged"],
+    )
     value: str | None = _column("Column of readings, if each row is one reading.", "kwh")
     item: str | None = _column("Column of what a person has, an item or a list of items.", "product")
     series: tuple[str, ...] = _column(
@@ -233,11 +237,13 @@ def role_values(roles: Roles, series: Iterable[str] = ()) -> Iterator[tuple[str,
     for name in ("respondent", "time", "value", "item", "event"):
         if getattr(roles, name) is not None:
             yield name, getattr(roles, name)
-    plain = [quasi for quasi in roles.quasi if not isinstance(quasi, Derived)]
+    derived = roles.durations
+    plain = [quasi for quasi in roles.quasi if not isinstance(quasi, Derived) and quasi not in derived]
     named = tuple(series) or roles.series
     # A column's own name may hold a comma or two dots: each of such columns is typed alone.
     ambiguous = any("," in name for name in named) or (not series and any(".." in name for name in named))
     lists = {
+        "until": roles.until,
         "series": named if ambiguous else [",".join(named)] * bool(named),
         "quasi": plain,
         "cyclic": [quasi.name for quasi in roles.quasi if isinstance(quasi, Derived)],
@@ -291,7 +297,7 @@ def _argument(declared: Parameter, value: Any) -> str:
 
 
 def _role_arguments(roles: Roles) -> Iterator[str]:
-    single, several = ("respondent", "time", "value", "item", "event"), ("quasi", "series", "keep")
+    single, several = ("respondent", "time", "value", "item", "event"), ("until", "quasi", "series", "keep")
     for name in (*single, *several, "sensitive", "drop"):
         value = getattr(roles, name)
         if isinstance(value, str):

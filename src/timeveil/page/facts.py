@@ -75,7 +75,8 @@ class ReleaseFacts:
         roles: Roles = self.original.roles
         time = roles.time
         derived = {} if time is None else {Derived(name).column(time): Derived(name) for name in CYCLIC}
-        quasi = tuple(derived.get(name, name) if isinstance(name, str) else name for name in roles.quasi)
+        plain = [name for name in roles.quasi if name not in roles.durations]
+        quasi = tuple(derived.get(name, name) if isinstance(name, str) else name for name in plain)
         return replace(roles, quasi=quasi, drop=REST if self.original.dropped else ())
 
 

@@ -14,7 +14,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from timeveil.calendar.civil import DAY, HOUR
 from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import REST, Derived, Roles, require_roles
@@ -82,13 +83,15 @@ def read(
     stated = Reading.from_call(locals())
     source = open_source(table, Form(stated.delimiter, stated.encoding, stated.sheet))
     resolved = fit(roles, tuple(source.names), tuple(needs))
-    time = None
-    if roles.time is not None:
-        time = TimeColumn(roles.time, zone, unit, form=stated.time_format, slot_numbers=slot_numbers)
+    times = [
+        TimeColumn(name, zone, unit, form=stated.time_format, slot_numbers=slot_numbers)
+        for name in (roles.time, *roles.until)
+        if name is not None
+    ]
     commas = None
     if stated.decimal == "comma" or (stated.decimal is None and source.decimal_commas is not None):
         commas = DecimalCommas(roles, stated=stated.decimal is not None, surely=source.decimal_commas)
-    reader = TypedReader(roles, time, commas, refuses_nulls=nulls == "error", fold=fold_spellings)
+    reader = TypedReader(roles, times, commas, refuses_nulls=nulls == "error", fold=fold_spellings)
     data: pa.Table | Stored
     if stored:
         data, axis = _store(source, reader)
@@ -114,16 +117,18 @@ class TypedReader:
     def __init__(
         self,
         roles: Roles,
-        time: TimeColumn | None,
+        times: Sequence[TimeColumn],
         commas: DecimalCommas | None,
         *,
         refuses_nulls: bool,
         fold: bool,
     ) -> None:
-        self._roles, self._time, self._commas, self._refuses_nulls = roles, time, commas, refuses_nulls
+        self._roles, self._commas, self._refuses_nulls = roles, commas, refuses_nulls
+        self._time, self._times = next(iter(times), None), {time.column: time for time in times}
+        self._axes: dict[str, TimeAxis] = {}
         self.columns = roles.columns
         self._derived = [quasi for quasi in roles.quasi if isinstance(quasi, Derived)]
-        self._nulls = {name: FaultyRows() for name in (roles.time, roles.respondent) if name is not None}
+        self._nulls = {name: FaultyRows() for name in (*self._times, roles.respondent) if name is not None}
         named = {roles.respondent: "respondent", roles.item: "item"} | dict.fromkeys(
             roles.sensitive, "sensitive"
         )
@@ -133,7 +138,7 @@ class TypedReader:
     @property
     def is_settled(self) -> bool:
         """Whether rows are final as they are pushed: no cell depends on a later row."""
-        return self._commas is None and (self._time is None or self._time.settled is not None)
+        return self._commas is None and all(time.settled is not None for time in self._times.values())
 
     @property
     def decided(self) -> dict[str, str]:
@@ -173,8 +178,8 @@ class TypedReader:
         return self.complete(typed, settled) if self.is_settled else typed
 
     def _typed(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        if self._time is not None and name == self._time.column:
-            return self._time.push(column, self._rows)
+        if name in self._times:
+            return self._times[name].push(column, self._rows)
         column = columns.plain(column)
         columns.refuse_far_times(name, column)
         if self._commas is not None:
@@ -187,7 +192,8 @@ class TypedReader:
 
     def close(self, pushed: Callable[[], Iterable[pa.Table]]) -> TimeAxis | None:
         """The time axis; `pushed` gives the typed rows once more, and is called only if needed."""
-        axis = None if self._time is None else self._time.axis()
+        self._axes = {name: time.axis() for name, time in self._times.items()}
+        axis = None if self._time is None else self._axes[self._time.column]
         if axis is not None and axis.kind == "relative" and self._derived:
             message = "relative time has no weekday, hour of the day or month of the year"
             raise RolesError(message, hint="remove the derived quasi-identifiers")
@@ -204,12 +210,22 @@ class TypedReader:
             pushed = pushed.set_column(self.columns.index(name), name, with_points(pushed[name]))
         if self._time is None or axis is None:
             return pushed
-        position = self.columns.index(self._time.column)
-        column = self._time.complete(pushed.column(position), axis)
-        table = pushed.set_column(position, pa.field(self._time.column, axis.type), column)
+        table, axes = pushed, {}
+        for name, time in self._times.items():
+            axes[name] = time.settled or self._axes[name]
+            typed = time.complete(table[name], axes[name])
+            table = table.set_column(self.columns.index(name), pa.field(name, axes[name].type), typed)
+        column = table[self._time.column]
         for derived in self._derived:
             values = _derived_values(derived.name, axis, column)
             table = table.append_column(derived.column(self._time.column), values)
+        for name, until in self._roles.durations.items():
+            table = table.append_column(name, _durations(axis, column, axes[until], table[until]))
+        if self._roles.until:
+            # A row whose duration is unknown is withheld, as one without a time is.
+            unknown = reduce(pc.or_, (table[until].is_null() for until in self._roles.until))
+            position = self.columns.index(self._time.column)
+            table = table.set_column(position, table.field(position), emptied(column, unknown))
         return table
 
 
@@ -267,6 +283,26 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
     # A missing time gets a value for the moment, which is removed again.
     present = pc.fill_null(times, pa.scalar(0, times.type))
     return emptied(derive(name, civil(axis, instants(axis, present))), pc.is_null(times))
+
+
+def _durations(
+    axis: TimeAxis, start: pa.ChunkedArray, end_axis: TimeAxis, end: pa.ChunkedArray
+) -> pa.ChunkedArray:
+    """Whole days from one time to another, or hours if both have a time of day, or the unit of both."""
+    from timeveil.calendar.axis import civil, instants  # noqa: PLC0415 (a calendar, for few tables)
+
+    unknown = pc.or_(start.is_null(), end.is_null())
+    first, last = (
+        instants(at, pc.fill_null(times, pa.scalar(0, times.type)))
+        for at, times in ((axis, start), (end_axis, end))
+    )
+    if axis.kind == "relative":
+        length = (last - first) // int(instants(axis, pa.array([1], axis.type))[0])
+    elif pa.types.is_date32(axis.type) or pa.types.is_date32(end_axis.type):
+        length = civil(end_axis, last) // DAY - civil(axis, first) // DAY
+    else:
+        length = (last - first) // HOUR
+    return pa.chunked_array([pa.array(length, pa.int64(), mask=unknown.to_numpy())])
 
 
 @lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
@@ -335,7 +371,8 @@ def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
     """The published names of the time and of derived columns must be free."""
     if roles.time is None:
         return
-    derived = Counter(quasi.column(roles.time) for quasi in roles.quasi if isinstance(quasi, Derived))
+    derived = Counter(quasi.column(str(roles.time)) for quasi in roles.quasi if isinstance(quasi, Derived))
+    derived.update(roles.durations.keys())
     spans = {f"{roles.time}_start", f"{roles.time}_end"}
     clashes = [name for name, count in derived.items() if count > 1 or name in {*roles.columns, *dropped}]
     clashes += sorted(spans & {*roles.columns, *derived})

@@ -39,7 +39,7 @@ class EventParameters(Reading):
     model = "time"
     command = "generalize-time"
     needs = ("respondent", "time")
-    roles = ("quasi", "cyclic", "sensitive", "keep", "event", "drop")
+    roles = ("until", "quasi", "cyclic", "sensitive", "keep", "event", "drop")
     contents = "events"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see (people were not counted)",

@@ -60,6 +60,7 @@ MANIFEST = checks.manifest_of(
             "append?": FLAG,
             **checks.IF_SET,
         },
+        "durations?": Named(one_of("hour", *UNITS)),
         "levels": _LEVELS,
         "distinct_labels?": [TEXT],
         "frontier": [TEXT],
@@ -135,6 +136,7 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
         "guarantee:k": manifest["parameters"]["k"] == evidence.k,
         "counts:rows": counts["rows"] + counts["withheld"] == counts["rows_read"],
         "granule:title": checks.has_catalogue_title(definition, manifest["time"]),
+        "columns:durations": set(manifest.get("durations", ())) <= set(evidence.columns("quasi")),
         "columns:levels": set(manifest["levels"]) <= set(evidence.columns("quasi")),
         "columns:labels": set(manifest.get("distinct_labels", ())) <= set(manifest["levels"]),
     }

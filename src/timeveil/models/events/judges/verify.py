@@ -32,6 +32,7 @@ from timeveil.evidence.codes import (
     Integers,
     Sides,
     align,
+    column_of,
     differing,
     distinct,
     distinct_pairs,
@@ -71,6 +72,7 @@ SENTENCES = {
     "candidates:withheld": "{omitted:row} stated to be below k or in gaps, and {withheld} withheld",
     "class-rows": "{groups:group} with another number of rows than in the original",
     "columns:clock": "the kind, zone and unit of the time do not fit the published columns",
+    "columns:durations": "a stated duration is not a quasi-identifier of the release",
     "columns:ends": "`{name}_start` and `{name}_end` differ in type",
     "columns:label": "column `{name}` does not hold labels",
     "columns:labels": "a column that is stated to have distinct labels is not generalised",
@@ -83,6 +85,8 @@ SENTENCES = {
     "counts:groups": "the table has {classes:group}; the manifest states {groups}",
     "counts:read": "the manifest states {rows_read:row} read; the original has {original}",
     "counts:rows": "{rows} published and {withheld} withheld rows do not add up to {rows_read} rows read",
+    "durations:rows": "{rows:row} with another duration in `{name}` than between its times in the original",
+    "durations:stated": "the durations, or their units, are not those of the original",
     "granule": "{wrong:label} of {granules} not a granule of the stated granularity with its start and end",
     "granule:definition": "the stated granularity cannot be rebuilt from its definition",
     "granule:title": "a granularity of the catalogue has another title than in the catalogue",
@@ -227,6 +231,7 @@ def _fits(
 def _check_definition(evidence: Evidence, findings: Findings) -> None:
     if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
         return
+    _check_durations(evidence, findings)
     try:
         rows, classes = _place(evidence, findings)
     except InputError as error:
@@ -272,6 +277,30 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
     }
     findings.expect_all(facts, **counts, listed=len(numbers), original=rows, unlisted=unlisted)
     return len(numbers) == rows
+
+
+def _check_durations(evidence: Evidence, findings: Findings) -> None:
+    """Expect durations that are the time between two times of the original."""
+    original, units = evidence.private.original, {}
+    names, times = original.roles.durations, column_of(original.data, original.time)
+    if names:
+        findings.check("durations are those between the times of the original")
+    rows = evidence.retained & evidence.people.complete
+    for name, until in names.items():
+        start, end, stated = (
+            column.filter(pa.array(rows))
+            for column in (times, *(column_of(original.data, column) for column in (until, name)))
+        )
+        if evidence.axis.unit:
+            units[name], length = evidence.axis.unit, np.asarray(pc.subtract(end, start))
+        elif pa.date32() in (start.type, end.type):
+            days = pc.days_between(start.cast(pa.date32()), end.cast(pa.date32()))
+            units[name], length = "day", np.asarray(days)
+        else:
+            first, last = (np.asarray(column.cast(pa.int64())) // 1000 for column in (start, end))
+            units[name], length = "hour", (last - first) // 3600
+        findings.expect_none("durations:rows", rows=np.asarray(stated) != length, name=name)
+    findings.expect("durations:stated", units == evidence.release.manifest.get("durations", {}))
 
 
 def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:

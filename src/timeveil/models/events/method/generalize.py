@@ -64,6 +64,10 @@ COMPARED_ROWS = 1_000_000
 """Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
 
 
+DURATIONS = "log:2,4,16"
+"""How durations are made coarser where no hierarchy is given for them."""
+
+
 def generalize_time(
     table: Any,
     roles: Roles,
@@ -136,7 +140,8 @@ def generalize_time(
         if engine == "memory":
             relation = replace(relation, data=with_dictionaries(relation.table))
     refuse_roles(parameters.protect, relation.roles.sensitive)
-    ladders = ladders_of(hierarchies or {}, levels or {}, max_levels or {}, relation.roles)
+    ways = {**dict.fromkeys(relation.durations, DURATIONS), **(hierarchies or {})}
+    ladders = ladders_of(ways, levels or {}, max_levels or {}, relation.roles)
     refuse_ledgers(relation, parameters.after)
     only = None
     if parameters.append:
@@ -305,6 +310,7 @@ def _pair(
             {"name": field.name, "role": role, "type": str(field.type)}
             for field, role in zip(schema, column_roles, strict=True)
         ],
+        **({"durations": relation.durations} if relation.durations else {}),
         "parameters": {**parameters.as_stated(), "granularities": plan.limited_to},
         **sections,
         "counts": {

@@ -103,9 +103,9 @@ def check_roles(roles: Roles) -> None:
         message = f"a stream needs exactly one sensitive column; {len(roles.sensitive)} are named"
         hint = "name one {sensitive} column; give others the role {keep}, or {drop} them"
         raise RolesError(message, hint=hint, code="role-missing")
-    if any(isinstance(quasi, Derived) for quasi in roles.quasi):
+    if roles.until or any(isinstance(quasi, Derived) for quasi in roles.quasi):
         message = "a quasi-identifier derived from the time reveals the true slot of a record that was moved"
-        raise RolesError(message, hint="leave weekday, hour_of_day and month_of_year out")
+        raise RolesError(message, hint="leave {until}, weekday, hour_of_day and month_of_year out")
     clashes = [name for name in RESERVED if name in roles.published]
     if clashes:
         message = f"the release has a column {' and '.join(f'`{name}`' for name in clashes)} of its own"
