@@ -229,3 +229,58 @@ def test_the_ledger_goes_if_the_release_cannot_be_written(cli: Cli, monkeypatch:
     monkeypatch.setattr(timeveil.folder.writing, "_check", refuse)
     assert cli(f"{RUN} --k 2 --ledger ledger").code == 2
     assert names() == ["visits.csv"]
+
+
+def test_a_second_time_is_named_on_the_command_line_and_in_a_job(cli: Cli, here: Path) -> None:
+    """The run is repeated by the command that it prints, by the saved job, and by what a report states."""
+    rows = [f"p{n % 9},2024-04-0{1 + n % 7},2024-05-{10 + n % 3},{50 + n % 9}" for n in range(63)]
+    Path("stays.csv").write_text("\n".join(["who,admitted,discharged,age", *rows]) + "\n")
+    roles = "--respondent who --time admitted --until discharged --quasi age"
+    rules = "--hierarchy age=intervals:5:..55 --hierarchy admitted_to_discharged=log:2,4:..64"
+    said = cli(f"generalize-time stays.csv --out out {roles} --k 3 {rules} --json --ledger ledger")
+    assert said.code == 0, said.err
+    first = open_release("out").table
+    assert first.column_names[:2] == ["age", "admitted_to_discharged"]
+    assert "discharged" not in first.column_names
+    assert set(first["age"].to_pylist()) <= {"[50, 55)", "55 or more", "*"}
+    assert "--until discharged" in json.loads(said.out)["reproduce"]["command"]
+    report = cli("report out --ledger ledger --out report.html")
+    assert report.code == 0
+    assert "--until discharged" in Path("report.html").read_text()
+    Path("out").rename("first")
+    Path("ledger").unlink()
+    job = """
+        in = "stays.csv"
+        out = "out"
+        respondent = "who"
+        time = "admitted"
+        until = ["discharged"]
+        quasi = ["age"]
+        k = 3
+        [hierarchies]
+        age = "intervals:5:..55"
+        admitted_to_discharged = "log:2,4:..64"
+        """
+    Path("job.toml").write_text(dedent(job))
+    assert cli("run job.toml").code == 0
+    assert open_release("out").table.equals(first)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--until day", "more than one role"),
+        ("--until departed", "no column `departed`"),
+        ("--until zip", "no unit is set"),
+        ("--hierarchy zip=calendar:month", "not all dates"),
+        ("--hierarchy zip=log:2,3", "a power of the one before"),
+        ("--hierarchy zip=intervals:5:9", "LOW..HIGH"),
+    ],
+)
+def test_what_is_no_second_time_or_hierarchy_is_refused(cli: Cli, options: str, message: str) -> None:
+    roles = ROLES.replace("--quasi zip", "") if "until zip" in options else ROLES
+    said = cli(f"generalize-time visits.csv --out out {roles} --k 4 {options}")
+    assert said.code == 2
+    assert message in said.err
+    assert "hint:" in said.err
+    assert names() == ["visits.csv"]

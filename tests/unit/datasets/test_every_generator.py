@@ -14,6 +14,7 @@ from timeveil.errors import ParameterError
 
 GENERATORS: dict[str, Callable[..., pa.Table]] = {
     "clinic_visits": lambda seed: datasets.clinic_visits(400, seed=seed),
+    "hospital_stays": lambda seed: datasets.hospital_stays(400, seed=seed),
     "clinic_visits in a zone": lambda seed: datasets.clinic_visits(400, seed=seed, zone="Europe/Berlin"),
     "daily_cases": lambda seed: datasets.daily_cases(30, seed=seed),
     "load_curves": lambda seed: datasets.load_curves(50, seed=seed),
@@ -26,6 +27,7 @@ GENERATORS: dict[str, Callable[..., pa.Table]] = {
 }
 EMPTY: dict[str, Callable[[], pa.Table]] = {
     "clinic_visits": lambda: datasets.clinic_visits(0),
+    "hospital_stays": lambda: datasets.hospital_stays(0),
     "daily_cases": lambda: datasets.daily_cases(0),
     "load_curves": lambda: datasets.load_curves(0),
     "load_curves, long": lambda: datasets.load_curves(0, long=True),
@@ -83,6 +85,7 @@ def test_nothing_asked_for_is_an_empty_table_with_the_same_columns(name: str) ->
     ("call", "parameter"),
     [
         (lambda: datasets.clinic_visits(-1), "rows"),
+        (lambda: datasets.hospital_stays(-1), "stays"),
         (lambda: datasets.clinic_visits(2.5), "rows"),  # type: ignore[arg-type]
         (lambda: datasets.clinic_visits(10, people=0), "people"),
         (lambda: datasets.clinic_visits(10, seed=-1), "seed"),

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from timeveil.datasets import baskets, daily_cases, events, load_curves
+from timeveil.datasets import baskets, daily_cases, events, hospital_stays, load_curves
 from timeveil.datasets.series import TARIFFS
 
 
@@ -158,3 +160,14 @@ def share_of(column: pa.ChunkedArray, value: str) -> float:
 
 def baskets_with(table: pa.Table, item: str) -> set[str]:
     return set(table["basket"].filter(pc.equal(table["item"], item)).to_pylist())
+
+
+def test_stays_end_after_they_begin_and_belong_to_one_birth_date():
+    stays = hospital_stays(800, seed=3)
+    born: dict[str, set] = {}
+    for row in stays.to_pylist():
+        assert row["born"] <= row["admitted"].date() < row["discharged"]
+        born.setdefault(row["patient"], set()).add((row["born"], row["sex"]))
+        assert row["diagnosis"] != "birth" or row["sex"] == "f"
+    assert all(len(traits) == 1 for traits in born.values())
+    assert max(Counter(stays["patient"].to_pylist()).values()) > 5
