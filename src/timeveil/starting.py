@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from importlib.abc import MetaPathFinder
 from itertools import pairwise
 
 
@@ -25,8 +24,8 @@ def is_command() -> bool:
     return script in ("timeveil", "timeveil.exe") or module
 
 
-class _WithoutPandas(MetaPathFinder):
-    """Says that pandas is not installed."""
+class _WithoutPandas:
+    """A finder of modules that says that pandas is not installed."""
 
     def find_spec(self, fullname: str, *_: object) -> None:
         if fullname == "pandas":

@@ -25,6 +25,14 @@ CLINIC = tv.Roles(
 )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_parts():
+    """Tables of this file are cut into many parts where an engine works on one part at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("timeveil.engines.duckdb.PART_ROWS", 40)
+        yield
+
+
 def groups_of(ledger: tv.Ledger) -> set[frozenset[int]]:
     """The partition of the rows, and the withheld ones as a group of their own."""
     found: dict[object, set[int]] = {}

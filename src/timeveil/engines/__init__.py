@@ -6,7 +6,7 @@ Each engine is a module of this package, imported only when asked for: `open_eve
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Protocol, TypeAlias
 
@@ -68,6 +68,16 @@ class Tally:
     def rows_spent(self) -> int:
         """The rows that `suppress` has to allow."""
         return self.rows_omitted - self.rows_waiting
+
+
+def total(parts: Sequence[Tally]) -> Tally:
+    """The groups of all parts."""
+    summed = (sum(getattr(part, name) for part in parts) for name in (field.name for field in fields(Tally)))
+    return replace(
+        Tally(*summed),
+        smallest_group=min((part.smallest_group for part in parts if part.groups), default=0),
+        kept_smallest=min((part.kept_smallest for part in parts if part.kept_groups), default=0),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
-"""Counting in DuckDB, for files larger than memory: one LAG statement per combination of levels.
+"""Counting from disk, for files larger than memory: DuckDB cuts the table into parts, memory counts each.
 
-Every calendar is a lookup table joined on the base granule, so no date arithmetic of the engine's own is
-used beyond truncating an instant. What is specific to DuckDB: how it opens a file, reads a time and takes an
-Arrow table; every other statement is SQL that other engines share. Work happens in a private folder that
-goes with its last reader.
+A part has all rows of some combinations of published quasi-identifiers, so that no group is in two parts, and
+parts follow each other in the order of those combinations, as the published rows do. So tallies of parts add
+up, and their rows are published one part after the other.
+
+Work happens in a private folder that goes with its last reader.
+Cost: one external sort of the rows per combination of levels, then what a part of `PART_ROWS` rows costs in
+memory; rows that share all published quasi-identifiers are in one part, however many they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +29,8 @@ from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.engines import (
-    DAY,
     Cells,
+    Codes,
     Held,
     Int64s,
     Levels,
@@ -35,44 +39,20 @@ from timeveil.engines import (
     Step,
     Tally,
     lookups,
-    of_whole_days,
     published_schema,
+    total,
 )
+from timeveil.engines.memory import MemoryEvents
 from timeveil.errors import EngineError, ParameterError, raising
-from timeveil.reading.columns import is_text
+from timeveil.reading.columns import decoded_fields, is_text
+from timeveil.reading.encoding import with_dictionaries
 from timeveil.reading.risks import Occurrences
 
-_CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
-_LAST_VISIT = "lag(granule) OVER (PARTITION BY quasi, person ORDER BY granule) AS before"
-# Summed over people, because every granularity needs only where they came from.
-_STEPS = f"""
-    SELECT quasi, granule, before, count(*) AS people, CAST(sum(rows) AS BIGINT) AS rows
-    FROM (SELECT quasi, granule, rows, {_LAST_VISIT} FROM cells) GROUP BY quasi, granule, before
-"""
-# Granules of whole days contain days: which day was the visit before on?
-_DAY_STEPS = """
-    SELECT quasi, days.first AS granule, befores.first AS before,
-        CAST(sum(people) AS BIGINT) AS people, CAST(sum(rows) AS BIGINT) AS rows
-    FROM steps JOIN lookup AS days ON days.granule = steps.granule
-        LEFT JOIN lookup AS befores ON befores.granule = steps.before
-    GROUP BY quasi, days.first, befores.first
-"""
-# A visit in a gap is published nowhere, so the visit before must be looked for among the others.
-_STEPS_OUTSIDE_GAPS = f"""
-    (SELECT quasi, granule, 1 AS people, rows, {_LAST_VISIT} FROM cells SEMI JOIN lookup USING (granule))
-"""
-# Procedure 2: a person counts where no earlier visit is in the same granule.
-_GROUPS = """
-    SELECT quasi, first, CAST(sum(rows) AS BIGINT) AS rows,
-        CAST(sum(CASE WHEN before IS NULL OR before < first THEN people ELSE 0 END) AS BIGINT) AS people
-    FROM {steps} AS steps JOIN lookup USING (granule) GROUP BY quasi, first
-"""
-_TALLY = """
-    SELECT coalesce(min(people), 0), count(*), coalesce(sum(people), 0), count(*) FILTER (people < {k}),
-        coalesce(sum(rows) FILTER (people < {k}), 0), {in_gaps},
-        coalesce(min(people) FILTER (people >= {k}), 0), coalesce(sum(people) FILTER (people >= {k}), 0)
-    FROM groups
-"""
+PART_ROWS = 1 << 19  # of a part that has more than one combination of quasi-identifiers
+OTHERS_SHARE = 500_000_000  # bytes of a memory limit that Python and Arrow take
+LEAST_SHARE = 200_000_000  # bytes that DuckDB gets at least
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
+_ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
 MOST_VALUES = 10_000  # values that are looked at to find out whether they read as times
 
 
@@ -86,7 +66,8 @@ class DuckDBEvents:
             self._source = self._write("source.parquet", relation.data.schema, [relation.data])
         self._quasi = [f"q{i}" for i in range(len(roles.quasi_columns))]
         self._carried = [f"p{i}" for i in range(len(roles.keep) + len(roles.sensitive))]
-        self._counted_for: tuple[tuple[str, int], ...] | None = None
+        self._combined_for: tuple[tuple[str, int], ...] | None = None
+        self._parted_for: tuple[Any, int] | None = None
         self._rows_at: Int64s = np.empty(0, np.int64)
         self._granules: Int64s = np.empty(0, np.int64)
         # Files that DuckDB makes have the usual rights; the folder lets nobody else in.
@@ -99,9 +80,7 @@ class DuckDBEvents:
         # Every statement whose order matters says so; the order of insertion would cost memory.
         self._run("SET preserve_insertion_order = false")
         if memory_limit:
-            if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory_limit, re.IGNORECASE):
-                raise ParameterError("the memory limit is not a size", hint="write it as 500MB or 2GB")
-            self._run(f"SET memory_limit = {_text(memory_limit)}")
+            self._run(f"SET memory_limit = '{_share(memory_limit)}B'")
         self._run(f"CREATE VIEW source AS {self._source_query()}")
         self.rows, self.people = self._row("SELECT count(*), count(DISTINCT person) FROM source")
 
@@ -114,7 +93,7 @@ class DuckDBEvents:
         return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
     def observe(self, base: Ticks) -> Int64s:
-        self._counted_for = None
+        self._combined_for = self._parted_for = None
         granule = _floor_divide(f"(instant + {base.phase})", base.width)
         self._run(f"CREATE OR REPLACE VIEW events AS SELECT *, {granule} AS granule FROM source")
         with _explained():
@@ -147,37 +126,64 @@ class DuckDBEvents:
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
     ) -> list[Tally]:
-        self._count_cells(levels)
-        tallies, whole_days = [], of_whole_days(granularities, timeline)
-        if whole_days:
-            self._look_up(timeline, DAY)
-            self._run(f"CREATE OR REPLACE TABLE day_steps AS {_DAY_STEPS}")
-        for granularity in granularities:
-            self._group(timeline, granularity, by_day=granularity.name in whole_days)
-            in_gaps = self.rows_in_gaps(timeline, granularity)
-            tallies.append(Tally(*map(int, self._row(_TALLY.format(k=k, in_gaps=in_gaps)))))
-        return tallies
+        tallies = [
+            part.tally(replace(timeline, granules=part.observe(timeline.base)), granularities, levels, k)
+            for part, _ in self._parts(levels, complete=False)
+        ]
+        return [total(of_parts) for of_parts in zip(*tallies, strict=True)]
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
         return int(self._rows_at[timeline.in_gaps(granularity)].sum())
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
-        self._count_cells(levels)
-        self._group(timeline, granularity)
-        granules = timeline.granules_of(granularity)
-        code = pa.array(granules.code[granules.code >= 0])
-        bounds = {"start": granules.start.take(code), "end_": granules.end.take(code)}
-        label = pa.array(granules.label, pa.string()).take(code)
-        granule = timeline.granules[granules.code >= 0]
-        self._table("labels", pa.table({"granule": granule, "label": label, **bounds}))
-        self._run(f"CREATE OR REPLACE TABLE large_groups AS {lookups.LARGE_GROUPS.format(k=k)}")
-        self._run(f"CREATE OR REPLACE VIEW placed AS {lookups.PLACED}")
-        groups, smallest = self._row("SELECT count(*), coalesce(min(people), 0) FROM large_groups")
-        columns = ", ".join([*self._quasi, *self._carried, "label", "start", "end_"])
-        order = ", ".join(f"{c} NULLS LAST" for c in [*self._quasi, "start", "label", *self._carried, "end_"])
-        rows = f"SELECT {columns} FROM placed JOIN labels USING (granule) ORDER BY {order}"
-        data = self._stored("data.parquet", rows, published_schema(self._relation, levels))
-        return Published(data, self._entries(), data.num_rows, groups, smallest)
+        schema, sizes = published_schema(self._relation, levels), list[tuple[int, int]]()
+        group_of_row: Codes = np.full(self._source.num_rows, -1, np.int32)
+
+        def tables() -> Iterator[pa.Table]:
+            for part, rows in self._parts(levels, complete=True):
+                local = replace(timeline, granules=part.observe(timeline.base))
+                published = part.publish(local, granularity, levels, k)
+                entries = pa.Table.from_batches(published.entries.to_batches())
+                group = pc.fill_null(entries["group"], -1).to_numpy()
+                # Groups are numbered on from those of the parts before.
+                group_of_row[rows] = np.where(group < 0, -1, group + sum(groups for groups, _ in sizes))
+                sizes.append((published.groups, published.smallest_group))
+                for batch in published.data.to_batches():
+                    yield pa.Table.from_batches([batch]).cast(schema)
+
+        data = self._write("data.parquet", schema, tables())
+        smallest = min((least for groups, least in sizes if groups), default=0)
+        entries = self._listed(group_of_row)
+        return Published(data, entries, data.num_rows, sum(groups for groups, _ in sizes), smallest)
+
+    def _listed(self, group: Codes) -> Stored:
+        """The ledger's table, from the group of every row."""
+        starts = range(0, len(group), BATCH_ROWS)
+        numbers = pa.array(group, mask=group < 0)
+        pieces = ((start, numbers.slice(start, BATCH_ROWS)) for start in starts)
+        tables = (pa.table([start + np.arange(len(p)), p], schema=_ENTRIES) for start, p in pieces)
+        return self._write("entries.parquet", _ENTRIES, tables)
+
+    def _parts(self, levels: Levels, *, complete: bool) -> Iterator[tuple[MemoryEvents, Int64s]]:
+        """The parts of the table, in the order of what they publish, and the number of each of their rows.
+
+        Only where they are `complete`, or nothing is generalised, they have the columns that nothing counts.
+        """
+        self._combine(levels)
+        carried = self._carried if complete or not levels else []
+        columns = ["person", "time", *(f"original_{quasi}" for quasi in self._quasi), *carried]
+        if (self._combined_for, len(columns)) != self._parted_for:
+            wanted = f"SELECT part, row, {', '.join(columns)} FROM coded ORDER BY part"
+            self._run(f"CREATE OR REPLACE TABLE parts AS {wanted}")
+            self._parted_for = self._combined_for, len(columns)
+        roles = self._relation.roles
+        names = [roles.respondent, roles.time, *roles.published][: len(columns)]
+        schema = pa.schema(decoded_fields(pa.schema([self._source.schema.field(name) for name in names])))
+        for (number,) in self._run("SELECT DISTINCT part FROM parts ORDER BY part"):
+            with _explained():
+                part = self._database.sql(f"SELECT * FROM parts WHERE part = {number}").to_arrow_table()
+            data = pa.table(part.columns[2:], names).cast(schema)
+            yield MemoryEvents(replace(self._relation, data=with_dictionaries(data))), part["row"].to_numpy()
 
     def cells(self, sensitive: Collection[str] = ()) -> Cells:
         self._number_cells()
@@ -250,14 +256,15 @@ class DuckDBEvents:
 
     def _number_cells(self) -> None:
         """Number the cells at the values themselves, by content, so that the numbers are always the same."""
-        self._count_cells({})
+        self._combine({})
+        self._run(f"CREATE OR REPLACE TABLE cells AS {lookups.CELLS}")
         self._run(f"CREATE OR REPLACE TABLE numbered AS {lookups.NUMBERED_CELLS}")
 
     def _entries(self) -> Stored:
         """The ledger's table: the group of every input row, null where it was withheld."""
         every = f"(SELECT file_row_number AS row FROM {self._file()}) AS every"
         listed = f"SELECT every.row, number FROM {every} LEFT JOIN placed USING (row) ORDER BY every.row"
-        return self._stored("entries.parquet", listed, pa.schema({"row": pa.int64(), "group": pa.int32()}))
+        return self._stored("entries.parquet", listed, _ENTRIES)
 
     def close(self) -> None:
         """Close the database; its files go when nothing reads them any more."""
@@ -278,7 +285,7 @@ class DuckDBEvents:
         published = "".join(f", {self._file_column(column)} AS {alias}" for column, alias in aliases)
         return (
             f"SELECT *, {_floor_divide('milli', 1000)} AS instant FROM (SELECT file_row_number AS row, "
-            f"{person} AS person, {milli} AS milli{published} FROM {self._file()} "
+            f"{person} AS person, {time} AS time, {milli} AS milli{published} FROM {self._file()} "
             f"WHERE {person} IS NOT NULL AND {time} IS NOT NULL)"
         )
 
@@ -290,13 +297,13 @@ class DuckDBEvents:
     def _file_column(self, column: str) -> str:
         return f"c{self._source.schema.names.index(column)}"
 
-    def _count_cells(self, levels: Levels) -> None:
-        """Number the quasi-identifier combinations; per cell and person, the granule they were in before."""
+    def _combine(self, levels: Levels) -> None:
+        """Make `coded`: every row with the number of its published quasi-identifiers, and with its part."""
         # Tables of levels are cached by the caller, so their identity distinguishes combinations.
         key = tuple(sorted((name, id(level)) for name, level in levels.items()))
-        if key == self._counted_for:
+        if key == self._combined_for:
             return
-        columns, joins = ["row", "person", "granule", *self._carried], ""
+        columns, joins = ["row", "person", "time", "granule", *self._carried], ""
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
             published = f"events.{quasi}"
             if name in levels:
@@ -305,33 +312,18 @@ class DuckDBEvents:
                 joins += (
                     f" LEFT JOIN level_{quasi} ON events.{quasi} IS NOT DISTINCT FROM level_{quasi}.value"
                 )
-            columns.append(published)
+            columns += [published, f"events.{quasi} AS original_{quasi}"]
         self._run(f"CREATE OR REPLACE VIEW generalised AS SELECT {', '.join(columns)} FROM events{joins}")
-        distinct = f"SELECT DISTINCT {', '.join(self._quasi)} FROM generalised" if self._quasi else "SELECT 1"
-        order = f"ORDER BY {', '.join(self._quasi)}" if self._quasi else ""
-        numbered = f"SELECT *, row_number() OVER ({order}) AS quasi FROM ({distinct})"
-        self._run(f"CREATE OR REPLACE TABLE quasis AS {numbered}")
+        by, order = ", ".join(self._quasi), f"ORDER BY {', '.join(self._quasi)}" if self._quasi else ""
+        counted = f"SELECT {by or '1 AS all_rows'}, count(*) AS rows FROM generalised GROUP BY ALL"
+        self._run(
+            f"CREATE OR REPLACE TABLE quasis AS SELECT *, row_number() OVER ({order}) AS quasi, "
+            f"CAST((sum(rows) OVER ({order}) - rows) // {PART_ROWS} AS BIGINT) AS part FROM ({counted})"
+        )
         same = [f"generalised.{q} IS NOT DISTINCT FROM quasis.{q}" for q in self._quasi]
         joined = f"generalised JOIN quasis ON {' AND '.join(same) or 'true'}"
-        self._run(f"CREATE OR REPLACE VIEW coded AS SELECT generalised.*, quasi FROM {joined}")
-        self._run(f"CREATE OR REPLACE TABLE cells AS {_CELLS}")
-        self._run(f"CREATE OR REPLACE TABLE steps AS {_STEPS}")
-        self._counted_for = key
-
-    def _group(self, timeline: Timeline, granularity: Granularity, *, by_day: bool = False) -> None:
-        """Make `groups`: people and rows per quasi combination and granule."""
-        without_gaps = self._look_up(timeline, granularity, by_day=by_day)
-        steps = "day_steps" if by_day else "steps" if without_gaps else _STEPS_OUTSIDE_GAPS
-        self._run(f"CREATE OR REPLACE TABLE groups AS {_GROUPS.format(steps=steps)}")
-
-    def _look_up(self, timeline: Timeline, granularity: Granularity, *, by_day: bool = False) -> bool:
-        """Make `lookup`: the first granule of the granularity's, of each or of each day; False at a gap."""
-        firsts = timeline.firsts(granularity)
-        inside = firsts >= 0
-        chosen = timeline.firsts(DAY) == np.arange(len(timeline)) if by_day else inside
-        lookup = {"granule": timeline.granules[chosen], "first": timeline.granules[firsts[chosen]]}
-        self._table("lookup", pa.table(lookup))
-        return bool(inside.all())
+        self._run(f"CREATE OR REPLACE VIEW coded AS SELECT generalised.*, quasi, part FROM {joined}")
+        self._combined_for = key
 
     def _stored(self, name: str, query: str, schema: pa.Schema) -> Stored:
         """The rows of a query as a file with exactly the names and types of a schema, a batch at a time."""
@@ -347,7 +339,7 @@ class DuckDBEvents:
         with (
             _explained(),
             private_file(path) as target,
-            pq.ParquetWriter(target, schema, compression="zstd") as file,
+            pq.ParquetWriter(target, schema, compression="lz4") as file,
         ):
             for table in tables:
                 file.write_table(table)
@@ -365,6 +357,16 @@ class DuckDBEvents:
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return self._run(query)[0]
+
+
+def _share(memory_limit: str) -> int:
+    """The bytes of a memory limit that are left for DuckDB."""
+    written = _SIZE.fullmatch(memory_limit)
+    if not written:
+        raise ParameterError("the memory limit is not a size", hint="write it as 500MB or 2GB")
+    number, unit, is_binary = written.groups()
+    size = int(float(number) * (1024 if is_binary else 1000) ** ("KMGT".index(unit.upper()) + 1))
+    return max(size - OTHERS_SHARE, min(size, LEAST_SHARE))
 
 
 def _explained() -> raising:

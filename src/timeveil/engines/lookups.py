@@ -1,4 +1,4 @@
-"""Statements in SQL: groups, cells and visits by number, and what each step publishes as tables to join."""
+"""Statements in SQL: cells and visits by number, and what each step publishes as tables to join."""
 
 from __future__ import annotations
 
@@ -19,15 +19,8 @@ OCCURRENCES = """
         FROM source WHERE {column} IS NOT NULL GROUP BY {column}
     )
 """
-LARGE_GROUPS = """
-    SELECT quasi, first, people, CAST(row_number() OVER (ORDER BY quasi, first) - 1 AS INTEGER) AS number
-    FROM groups WHERE people >= {k}
-"""
-PLACED = """
-    SELECT coded.*, number FROM coded JOIN lookup USING (granule)
-    JOIN large_groups ON large_groups.quasi = coded.quasi AND large_groups.first = lookup.first
-"""
 # Cells and people by number, for a method that sorts them in memory.
+CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
 NUMBERED_CELLS = """
     SELECT quasi, granule, CAST(sum(rows) AS BIGINT) AS rows,
         row_number() OVER (ORDER BY quasi, granule) - 1 AS cell

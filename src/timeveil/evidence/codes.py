@@ -186,7 +186,7 @@ def same_values(first: pa.ChunkedArray, second: pa.ChunkedArray) -> bool:
     return np.array_equal(counts[0], counts[1])
 
 
-def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, int]:
+def fold(columns: Iterable[tuple[Integers, int]], rows: int) -> tuple[Integers, int]:
     """One code per combination of codes, from 0 without holes, and the number of combinations.
 
     >>> import numpy as np
@@ -208,9 +208,9 @@ def fold(columns: Sequence[tuple[Integers, int]], rows: int) -> tuple[Integers, 
 def fold_both(columns: Sequence[Sides]) -> Sides:
     """Rows of two tables, given column by column, under one numbering."""
     rows = len(columns[0][0])
-    # Folded as one table, so that equal rows of either get one code.
-    joint = [(np.concatenate([left, right]), size) for left, right, size in columns]
-    codes, count = fold(joint, len(joint[0][0]))
+    # Folded as one table, so that equal rows of either get one code; one column at a time is in memory.
+    joint = ((np.concatenate([left, right]), size) for left, right, size in columns)
+    codes, count = fold(joint, rows + len(columns[0][1]))
     return codes[:rows], codes[rows:], count
 
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -257,7 +257,8 @@ def _write(path: Path, tables: Iterator[pa.Table]) -> None:
     """A private Parquet file whose schema, with dictionaries decoded, is that of the first rows."""
     first = next(tables)
     schema = pa.schema(decoded_fields(first.schema))
-    with private_file(path) as file, pq.ParquetWriter(file, schema, compression="lz4") as writer:
+    form: dict[str, Any] = {"compression": "lz4", "use_dictionary": False, "write_statistics": False}
+    with private_file(path) as file, pq.ParquetWriter(file, schema, **form) as writer:
         for rows in chain([first], tables):
             if rows.num_rows:
                 writer.write_table(rows.cast(schema))

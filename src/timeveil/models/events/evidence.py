@@ -177,7 +177,7 @@ class Evidence(ReleaseEvidence):
     def released_step(self) -> Integers:
         """Per published row the index of its step in `steps`."""
         if not self.stepped:
-            return np.zeros(len(self.released_granule), np.int64)
+            return _all_zero(len(self.released_granule))
         step = self.released_column(*self.columns("step"))
         return np.asarray(step.values, np.int64)[step.codes] - 1
 
@@ -200,7 +200,7 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def step(self) -> Integers:
         """Index of the step that each original row is read at; -1 at none."""
-        return self._readings[0] if self.stepped else np.zeros(len(self.people.person), np.int64)
+        return self._readings[0] if self.stepped else _all_zero(len(self.people.person))
 
     @cached_property
     def cells(self) -> tuple[Integers, Integers]:
@@ -333,6 +333,11 @@ class Evidence(ReleaseEvidence):
         labels, granule, step = (part[self.published] for part in (self.label_code, self.granule, self.step))
         sizes = int(labels.max(initial=0)) + 1, len(self.granules.start), len(self.steps)
         return fold(list(zip((labels, granule, step), sizes, strict=True)), len(labels))
+
+
+def _all_zero(count: int) -> Integers:
+    """Zeros that take no memory."""
+    return np.broadcast_to(np.int64(0), count)
 
 
 def _find_pairs(among: Sequence[Integers], pairs: Sequence[Integers]) -> Integers:

@@ -310,10 +310,9 @@ def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
     findings.expect_none("incomplete-rows", rows=retained & ~complete)
     rows = np.flatnonzero(retained & (evidence.granule >= 0))
     findings.expect_none("no-class:granule", rows=int((retained & complete).sum()) - len(rows))
-    columns = [
-        (evidence.granule[rows], evidence.released_granule, len(evidence.granules.start)),
-        (evidence.step[rows], evidence.released_step, len(evidence.steps)),
-    ]
+    columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
+    if evidence.stepped:
+        columns.append((evidence.step[rows], evidence.released_step, len(evidence.steps)))
     columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
     return rows, fold_both(columns)
 
