@@ -50,7 +50,7 @@ def test_a_run_is_explained_verified_and_read_back(cli: Cli, first: None) -> Non
     manifest = json.loads(Path("out/release.json").read_text())
     assert manifest["guarantee"] == {"name": "k-anonymity", "k": 4, "after": 1}
     assert "case" not in json.dumps(manifest["columns"])
-    assert "in this and the 1 release before" in Path("out/README.txt").read_text().replace("\n", " ")
+    assert "in this release and the one before it" in Path("out/README.txt").read_text().replace("\n", " ")
     assert cli("verify out").code == 0
     alone = cli("verify out --ledger ledger")
     assert (alone.code, "1 earlier release" in alone.err, "--after" in alone.err) == (2, True, True)

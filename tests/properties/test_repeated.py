@@ -97,6 +97,61 @@ def test_what_is_feasible_is_what_the_oracle_says(seed, k):
         ledgers.append(ledger)
 
 
+def corrected(chance: random.Random, cases):
+    """The next version of cases: some are gone, some corrected, some new, and cells may be empty."""
+    later = {}
+    for case, row in cases.items():
+        fate = chance.random()
+        if fate >= 0.08:
+            later[case] = (row[0], *row_of(chance)[1:]) if fate < 0.2 else row
+    first = max(cases) + 1
+    for case in range(first, first + chance.randrange(15)):
+        who, day, *rest = row_of(chance)
+        empty = chance.random()
+        later[case] = (None if empty < 0.05 else who, None if empty > 0.95 else day, *rest)
+    return later
+
+
+@settings(max_examples=some(30), deadline=None)
+@given(st.integers(0, 10**9), st.integers(2, 3))
+def test_corrected_events_are_recognised_by_their_number(seed, k):
+    """Whatever happens to rows in gaps and without a person; an attack on all releases finds k people."""
+    chance = random.Random(seed)  # noqa: S311 a test
+    roles = tv.Roles(respondent="who", time="when", quasi=["place"], sensitive=["what"], event="case")
+    cases, ledgers, published = {case: row_of(chance) for case in range(30)}, [], []
+    for _ in range(3):
+        rows = chance.sample(sorted(cases.items()), len(cases))
+        names = chance.choice([["business-month", "month"], ["business-day", "week"], ["week", "all"]])
+        try:
+            release, ledger = tv.generalize_time(
+                table_of([row for _, row in rows]).append_column(
+                    "case", pa.array([case for case, _ in rows])
+                ),
+                roles,
+                k,
+                suppress=0.8,
+                allow_loss=True,
+                nulls="withhold",
+                gaps=chance.choice(["suppress", "next", "skip"]),
+                granularities=names,
+                after=ledgers,
+            )
+        except tv.InfeasibleError:
+            return
+        assert tv.verify(release, ledger), tv.verify(release, ledger).violations
+        assert tv.attack(release, ledger).after.worst <= 1 / k + 1e-9
+        ledgers.append(ledger)
+        events = [(row[0], case) for case, row in rows]
+        published.append(dict(zip(events, groups_of(ledger), strict=True)))
+        people: dict[tuple[object, ...], set[str]] = {}
+        for event in set().union(*published):
+            label = tuple(groups.get(event) for groups in published)
+            people.setdefault(label, set()).add(event[0])
+        people.pop((None,) * len(published), None)
+        assert all(len(who) >= k for who in people.values())
+        cases = corrected(chance, cases)
+
+
 @settings(max_examples=some(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_order_of_rows_does_not_matter(seed):

@@ -62,7 +62,7 @@ class KAnonymity(Promise):
     earlier ones of the same table, where not being published counts as a value.
 
     >>> KAnonymity(5, after=1).sentence.partition("; ")[2]
-    'so is every combination of what an event was published as in this and the 1 release before'
+    'so is every combination of what an event was published as in this release and the one before it'
     """
 
     model = "time"
@@ -127,9 +127,10 @@ class KAnonymity(Promise):
     @property
     def sentence(self) -> str:
         """The promise in words."""
-        earlier = f"so is every combination of what an event was published as in this and the {self.after} "
-        before = [f"{earlier}release{'s' * (self.after > 1)} before"] if self.after else []
-        return "; ".join([self.words.format(self), *before, *self.further_sentences])
+        number = "one" if self.after == 1 else f"{self.after}"
+        joint = "so is every combination of what an event was published as in this release and the"
+        earlier = [f"{joint} {number} before it"] if self.after else []
+        return "; ".join([self.words.format(self), *earlier, *self.further_sentences])
 
 
 @dataclass(frozen=True, slots=True)
