@@ -195,7 +195,7 @@ def test_a_release_in_the_way_is_named(cli: Cli, first: None) -> None:
     """With nothing to withhold, a deletion cannot be hidden."""
     said = cli(f"{RUN} --after first.ledger --out out --json")
     assert said.code == 3
-    assert "earlier release 1 stands in the way" in " ".join(said.err.split())
+    assert "because of earlier release 1" in " ".join(said.err.split())
     assert not Path("out").exists()
 
 

@@ -39,7 +39,7 @@ class Columns(Parameters):
         "C,C,...",
     )
     event: str | None = _column(
-        "Column that tells a person's events apart in repeated releases; never published.", "case_number"
+        "Column that distinguishes a person's events in repeated releases; never published.", "case_number"
     )
     quasi: tuple[str, ...] = _column("Quasi-identifier: column that an outsider may know.", ["zip"])
     cyclic: tuple[str, ...] = _column(

@@ -261,6 +261,11 @@ def distinct(values: Integers) -> Integers:
     return ordered[fresh]
 
 
+def all_zero(count: int) -> Integers:
+    """Zeros that take no memory."""
+    return np.broadcast_to(np.int64(0), count)
+
+
 def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Integers, Integers, Integers]:
     """Each (first, second) that occurs, sorted, with its count; `size` is above every second."""
     pairs, counts = np.unique(first * size + second, return_counts=True)

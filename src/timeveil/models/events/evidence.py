@@ -26,6 +26,7 @@ from timeveil.evidence.codes import (
     Coded,
     Integers,
     align,
+    all_zero,
     column_of,
     distinct,
     encode,
@@ -177,7 +178,7 @@ class Evidence(ReleaseEvidence):
     def released_step(self) -> Integers:
         """Per published row the index of its step in `steps`."""
         if not self.stepped:
-            return _all_zero(len(self.released_granule))
+            return all_zero(len(self.released_granule))
         step = self.released_column(*self.columns("step"))
         return np.asarray(step.values, np.int64)[step.codes] - 1
 
@@ -200,7 +201,7 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def step(self) -> Integers:
         """Index of the step that each original row is read at; -1 at none."""
-        return self._readings[0] if self.stepped else _all_zero(len(self.people.person))
+        return self._readings[0] if self.stepped else all_zero(len(self.people.person))
 
     @cached_property
     def cells(self) -> tuple[Integers, Integers]:
@@ -262,15 +263,12 @@ class Evidence(ReleaseEvidence):
 
     def _at_its_step(self, name: str) -> Coded:
         """What each row is published as at the step that it is read at."""
-        levels = {
-            step["levels"].get(name, {}).get("level", 0): step["levels"].get(name) for step in self.steps
-        }
+        stated = [step["levels"].get(name) for step in self.steps]
+        level_of_step = [level["level"] if level else 0 for level in stated]
+        levels = dict(zip(level_of_step, stated, strict=True))
         if set(levels) == {0}:
             return self.quasi[name]
-        level_of_step = [step["levels"].get(name, {}).get("level", 0) for step in self.steps]
-        level_of_row = np.array([*level_of_step, -1])[
-            self.step
-        ]  # a row that is read at no step takes the last
+        level_of_row = np.array([*level_of_step, -1])[self.step]  # a row that is read at no step has the last
         codes, texts, size = np.zeros(len(self.step), np.int64), [pa.array([], pa.string())], 0
         for number, level in levels.items():
             labels, rows = self.labels_at(name, level), level_of_row == number
@@ -333,11 +331,6 @@ class Evidence(ReleaseEvidence):
         labels, granule, step = (part[self.published] for part in (self.label_code, self.granule, self.step))
         sizes = int(labels.max(initial=0)) + 1, len(self.granules.start), len(self.steps)
         return fold(list(zip((labels, granule, step), sizes, strict=True)), len(labels))
-
-
-def _all_zero(count: int) -> Integers:
-    """Zeros that take no memory."""
-    return np.broadcast_to(np.int64(0), count)
 
 
 def _find_pairs(among: Sequence[Integers], pairs: Sequence[Integers]) -> Integers:

@@ -129,12 +129,12 @@ class _Choice:
             return self._wiped(node)
         published, levels = np.flatnonzero(counts.published(node).group >= 0), counts.levels(node.levels)
         firsts = counts.plan.timeline.firsts(counts.plan.by_name(node.granularity))
-        shown = [(len(firsts), firsts[cells.position[published]])]
+        labelled = [(len(firsts), firsts[cells.position[published]])]
         for column in counts.columns:
             values = counts.values(column)
             rank = label_ranks(values, levels.get(column))[0]
-            shown.append((len(values), rank[cells.values[column][cells.quasi[published]]]))
-        return sum(len(np.unique(labels)) == 1 < values for values, labels in shown)
+            labelled.append((len(values), rank[cells.values[column][cells.quasi[published]]]))
+        return sum(len(np.unique(labels)) == 1 < values for values, labels in labelled)
 
     @cached_property
     def _scale(self) -> Scale:

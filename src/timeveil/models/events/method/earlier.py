@@ -1,6 +1,6 @@
 """Publishing a table again: what every event was published as before is counted like a quasi-identifier.
 
-Whoever holds several releases of one table can look an event up in each. The *joint label* of an event is
+Someone who has several releases of one table can look an event up in each. The *joint label* of an event is
 its group in every release, or "absent" where it was not published: a new event is absent before, a deleted or
 withheld one is absent now. The promise is that every joint label, unless it is absent throughout, is shared
 by at least k people.
@@ -67,8 +67,8 @@ class Earlier:
     @property
     def facts(self) -> dict[str, int]:
         """How many rows were published before, how many were not, and how many that were are gone."""
-        known = int((self.of_row != _NEVER).sum())
-        return {"known": known, "new": len(self.of_row) - known, "gone": len(self.gone[0])}
+        familiar = int((self.of_row != _NEVER).sum())
+        return {"known": familiar, "new": len(self.of_row) - familiar, "gone": len(self.gone[0])}
 
     def hidden(self, relation: Relation) -> Relation:
         """The relation with the class of each row as a column that is not published."""
@@ -81,20 +81,20 @@ class Earlier:
         `order` puts cells into the order of what they say: nothing may depend on the order of rows.
         """
         joint, people, rows = _joint(cells, classes, group)
-        shown = (group >= 0) & (people >= k)[joint]
-        for lacking in np.flatnonzero(self._lacking(cells, classes, shown, k)):
-            left = np.unique(joint[shown & (classes == lacking)])
+        visible = (group >= 0) & (people >= k)[joint]
+        for lacking in np.flatnonzero(self._lacking(cells, classes, visible, k)):
+            left = np.unique(joint[visible & (classes == lacking)])
             crowd = np.flatnonzero(joint == left[people[left].argmax()])
             absent = {*self.gone[1][self.gone[0] == lacking].tolist()}
-            absent.update(cells.person[(~shown & (classes == lacking))[cells.cell]].tolist())
-            some = _enough(cells, crowd[np.lexsort((order[crowd], cells.rows[crowd]))], absent, k)
+            absent.update(cells.person[(~visible & (classes == lacking))[cells.cell]].tolist())
+            extra = _enough(cells, crowd[np.lexsort((order[crowd], cells.rows[crowd]))], absent, k)
             # Every group that is left has k people of the class, so that one of them is enough in any case.
-            shown[some if len(some) else joint == left[rows[left].argmin()]] = False
-        return shown
+            visible[extra if len(extra) else joint == left[rows[left].argmin()]] = False
+        return visible
 
-    def _lacking(self, cells: Cells, classes: Codes, shown: Mask, k: int) -> Mask:
+    def _lacking(self, cells: Cells, classes: Codes, visible: Mask, k: int) -> Mask:
         """The classes that were published before and are absent now for somebody, but for fewer than k."""
-        visits = np.flatnonzero(~shown[cells.cell])
+        visits = np.flatnonzero(~visible[cells.cell])
         of_class = np.concatenate([classes[cells.cell[visits]].astype(np.int64), self.gone[0]])
         person = np.concatenate([cells.person[visits].astype(np.int64), self.gone[1]])
         absent = people_of(of_class, person, len(self.labels))
@@ -122,8 +122,8 @@ class Earlier:
             kinds, kind = np.unique(labels, return_inverse=True)
             alone = replace(self, labels=kinds[:, None], gone=(kind.ravel()[self.gone[0]], self.gone[1]))
             # What was absent comes first, and stays the class that nothing is promised about.
-            shown = alone.shown(cells, kind.ravel()[classes].astype(np.int32), group, order, k)
-            worst.append((int(cells.rows[~shown & (group >= 0)].sum()), -number))
+            visible = alone.shown(cells, kind.ravel()[classes].astype(np.int32), group, order, k)
+            worst.append((int(cells.rows[~visible & (group >= 0)].sum()), -number))
         rows, number = max(worst)
         return -number, rows
 
@@ -132,12 +132,12 @@ def _enough(cells: Cells, crowd: Int64s, absent: set[int], k: int) -> Int64s:
     """The first cells of a group whose people and the absent are k, if k people stay in the others."""
     begins, ends = (np.searchsorted(cells.cell, crowd, side) for side in ("left", "right"))
     people = [{*cells.person[begin:end].tolist()} for begin, end in zip(begins, ends, strict=True)]
-    taken = 0
-    while len(absent) < k and taken < len(people):
-        absent = absent | people[taken]
-        taken += 1
-    stay: set[int] = set().union(*people[taken:])
-    return crowd[:taken] if len(stay) >= k else crowd[:0]
+    count = 0
+    while len(absent) < k and count < len(people):
+        absent = absent | people[count]
+        count += 1
+    stay: set[int] = set().union(*people[count:])
+    return crowd[:count] if len(stay) >= k else crowd[:0]
 
 
 def _joint(cells: Cells, classes: Codes, group: Int64s) -> tuple[Int64s, Int64s, Int64s]:
@@ -167,10 +167,10 @@ def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None
         labels[history.event(number), number] = np.asarray(
             pc.fill_null(ledger.table["group"].cast(pa.int64()), -1)
         )
-        again = np.isin(np.flatnonzero(labels[:, number] >= 0), history.event(-1))
-        if again.sum() < SAME_TABLE * len(again):
-            found = f"{int(again.sum()):,} of its {len(again):,} published events are in it"
-            raise _other_table(number + 1, found)
+        recurring = np.isin(np.flatnonzero(labels[:, number] >= 0), history.event(-1))
+        if recurring.sum() < SAME_TABLE * len(recurring):
+            reason = f"{int(recurring.sum()):,} of its {len(recurring):,} published events are in it"
+            raise _other_table(number + 1, reason)
     absent = np.full((1, len(ledgers)), -1)
     classes, of_event = np.unique(np.concatenate([absent, labels]), axis=0, return_inverse=True)
     of_event = of_event.ravel()[1:]  # absent throughout sorts first, so that it is class 0

@@ -278,12 +278,12 @@ class Counts:
     def published(self, node: Node) -> Recoded:
         """What is left of all rows at a node without those that break a promise."""
         group, _, keeps = self.groups(node)
-        shown = (group >= 0) & np.append(keeps, False)[group]
+        visible = (group >= 0) & np.append(keeps, False)[group]
         if self.earlier:
-            shown &= self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
+            visible &= self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
         number = np.full(len(group), -1, np.int32)
-        number[shown] = np.unique(group[shown], return_inverse=True)[1].ravel()
-        visits, groups = shown[self.cells.cell], int(number.max(initial=-1)) + 1
+        number[visible] = np.unique(group[visible], return_inverse=True)[1].ravel()
+        visits, groups = visible[self.cells.cell], int(number.max(initial=-1)) + 1
         people = people_of(number[self.cells.cell[visits]], self.cells.person[visits], groups)
         return Recoded(np.minimum(number, 0), number, people)
 
