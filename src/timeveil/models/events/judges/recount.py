@@ -3,7 +3,8 @@
 At the published levels, people and rows are counted for each granularity that the run considered, in one pass
 each: the group of every row, the different people of every group, and its rows. Which granularities group the
 data alike, and which are on the frontier, follows from where each cuts the times that occur. Other levels
-cannot be counted, because the ledger has the published ones alone: they must be those that it notes.
+cannot be counted, because the ledger has the published ones alone: they must be those that it notes. What
+earlier releases cost is counted for the granularity that was published, not for others.
 """
 
 from __future__ import annotations

@@ -308,8 +308,8 @@ def _refuse(relation: Relation, ledger: Any, number: int) -> None:
 def _other_table(number: int, reason: str) -> ParameterError:
     return ParameterError(
         f"ledger {number} of `after` is not that of a release of this table: {reason}",
-        hint="give the ledgers of earlier releases of the same table; {event} names the column that tells a "
-        "person's events apart",
+        hint="give the ledgers of earlier releases of the same table; {event} names the column that "
+        "distinguishes a person's events",
         code="ledger-mismatch",
         facts={"ledger": number},
     )
