@@ -124,7 +124,7 @@ def require_earlier(evidence: Evidence) -> None:
     if len(ledgers) < stated:
         raise ParameterError(
             f"the promise is about {counted(stated, 'earlier release')}; {len(ledgers)} have a ledger",
-            hint="name the ledgers of all of them with {after}",
+            hint="name the ledgers of all of them with {after}, or judge without {ledger}",
             code="ledger-mismatch",
             facts={"stated": stated, "named": len(ledgers)},
         )
