@@ -48,6 +48,7 @@ from timeveil.models.stream.method import PublishedSlot, StreamPublisher, publis
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.reading import read
 from timeveil.report import Report, report
+from timeveil.shifting import Shifted, shift_dates
 
 __all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "Comparison", "Complex"]
 __all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "Granularity", "Guarantee"]
@@ -56,9 +57,17 @@ __all__ += ["LDiversity", "Ledger", "Line", "Loss", "NoInferenceChannel", "Param
 __all__ += ["PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange", "PatternSimilarity"]
 __all__ += ["PatternSupport", "PrivateArtifactError", "Profile", "PublishedSlot", "RangeCount"]
 __all__ += ["Relation", "Release", "Report", "Roles", "RolesError", "RuleConfidence", "SeriesAdversary"]
-__all__ += ["SeriesBreach", "SeriesLoss", "Setting", "StreamAdversary", "StreamBreach", "StreamLoss"]
+__all__ += [
+    "SeriesBreach",
+    "SeriesLoss",
+    "Setting",
+    "Shifted",
+    "StreamAdversary",
+    "StreamBreach",
+    "StreamLoss",
+]
 __all__ += ["StreamPublisher", "TimeveilError", "TopPatterns", "Verdict", "Violation", "WindowCount"]
 __all__ += ["__version__", "anonymize_series", "answer", "attack", "compare", "estimate_patterns"]
 __all__ += ["estimate_ranges", "explore", "generalize_time", "granularity", "hour_of_day", "measure"]
 __all__ += ["month_of_year", "open_ledger", "open_release", "profile", "publish_stream", "read", "report"]
-__all__ += ["sanitize_patterns", "verify", "weekday", "write"]
+__all__ += ["sanitize_patterns", "shift_dates", "verify", "weekday", "write"]

@@ -17,6 +17,8 @@ WRITERS = {
     "ledger": f"generalize-time visits.csv --out new --ledger FILE {ROLES} --k 2",
     "state": "publish-stream inbox --out new --state FILE --time day --sensitive result --l 2 --window 2",
     "hierarchy": "hierarchy visits.csv --column zip --prefixes 1 --out FILE",
+    "shifted": "shift-dates visits.csv --respondent who --time day --drop-rest --out FILE",
+    "key of shifts": "shift-dates visits.csv --respondent who --time day --drop-rest --out new --key FILE",
     "attack": "attack out --ledger ledger --picture FILE",
     "explore": f"explore visits.csv {ROLES} --k 2,3 --picture FILE",
     "report": "report out --ledger ledger --out FILE",

@@ -41,6 +41,7 @@ COMMANDS = {
     "run job.toml": 0,
     "schema": 0,
     "granularities --graph OUT/order.svg": 0,
+    "shift-dates visits.csv --respondent patient --time taken_at --drop-rest --out OUT/shifted.csv": 0,
     "hierarchy visits.csv --column age --intervals 5 --out OUT/age.csv": 0,
     "hierarchy visits.csv --column age --intervals 5 --out age.csv": 2,
     "demo --out OUT/demo": 0,

@@ -21,6 +21,8 @@ LEDGER = "--ledger private/{0} {0}"
 COMMANDS = {
     "profile": "profile in/visits.csv --respondent who --time when --quasi zip --nulls withhold --k 3",
     "hierarchy": "hierarchy in/visits.csv --column zip --prefixes 5 --out private/N",
+    "shift-dates": "shift-dates in/visits.csv --respondent who --time when --nulls withhold --drop-rest "
+    "--out private/N",
     "granularities": "granularities --graph N",
     "schema": "schema",
     "explore time": f"explore in/visits.csv {VISITS} --granularity week --suppress 0.05 --k 2,3 --picture N",

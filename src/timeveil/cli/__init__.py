@@ -17,6 +17,7 @@ from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
 from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
+from timeveil.cli.shifting import ShiftDates
 from timeveil.domain.version import TOOL
 from timeveil.models import tables
 
@@ -50,7 +51,7 @@ def _timeveil(
 
 _PUBLISHING = (profile, *map(publishing_command, tables().values()), command(ServiceStatus), explore)
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
-_OTHERS = (*map(command, (SavedJob, Schema, Granularities, Hierarchy)), demo)
+_OTHERS = (*map(command, (ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
 for function in (*_PUBLISHING, *_RELEASES, *_OTHERS):
     name, first = function.__name__.replace("_", "-"), str(function.__doc__).split("\n", 1)[0]
     app.command(name=name, cls=OnceEach, short_help=first)(function)

@@ -32,6 +32,7 @@ from timeveil.models.stream.slots import NOWHERE, line_of
 from timeveil.reading.files import path_of
 
 _LONGEST_NAME = 150
+SHIFTED = '"method": "shift-dates"'
 FILES = (
     "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
     "bytes that no cell shows and the words of README.txt are not judged, and --rewrite leaves them out"
@@ -133,7 +134,18 @@ def _valid_path(folder: str | Path) -> Path:
     error = BundleError(message, hint=hint, code="folder-missing")
     with raising(error, on=(OSError, ValueError)):
         (path / MANIFEST).exists()
+        if path.is_file() and SHIFTED in _beginning(Path(f"{path}.json")):
+            message = f"`{path.name}` has shifted dates, which promise nothing: there is nothing to judge"
+            raise BundleError(message, hint="see its statement; publish with generalize-time for a promise")
     return path
+
+
+def _beginning(path: Path) -> str:
+    """The first letters of a file; none if there is no such file."""
+    if not path.is_file():
+        return ""
+    with path.open(encoding="utf-8") as file:
+        return file.read(_LONGEST_NAME)
 
 
 def digest(path: Path) -> str:
