@@ -94,20 +94,16 @@ def _ours(cause: Exception) -> TimeveilError | None:
     if hasattr(cause, "format_message"):
         return None
     if isinstance(cause, MemoryError):
-        return EngineError(
-            "there is not enough memory for this table",
-            hint='let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}',
-        )
+        hint = 'let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}'
+        return EngineError("there is not enough memory for this table", hint=hint)
     number = cause.errno if isinstance(cause, OSError) else None
     if number in _FULL:
         hint = "make room, or set TMPDIR to a folder on another disk"
         return EngineError("the disk is full", hint=hint, code="disk-full")
     if number in _FORBIDDEN:
-        return EngineError(
-            "no permission to read or write a file that is needed",
-            hint="check that you may use the folders named, and the one for temporary files",
-            code="no-permission",
-        )
+        message = "no permission to read or write a file that is needed"
+        hint = "check that you may use the folders named, and the one for temporary files"
+        return EngineError(message, hint=hint, code="no-permission")
     return InternalError(
         f"internal error: {type(cause).__name__} at {_location(cause)}. This is a bug in timeveil, not in "
         "your data; please report it with the command you ran and this line",

@@ -42,9 +42,8 @@ class OnceEach(TyperCommand):
         for typed, number in Counter(order).items():
             if number > 1 and not (getattr(typed, "multiple", True) or getattr(typed, "is_flag", True)):
                 option = max(typed.opts, key=len)
-                raise ParameterError(
-                    f"`{option}` is given {number} times, and takes one value", hint=f"give {option} once"
-                )
+                hint = f"give {option} once"
+                raise ParameterError(f"`{option}` is given {number} times, and takes one value", hint=hint)
         return super().parse_args(ctx, args)
 
 
@@ -189,7 +188,5 @@ def refuse_foreign(lines: Mapping[str, Parameter], typed: Mapping[str, Any], mod
     for name, declared in lines.items():
         if declared.models and model not in declared.models and is_given(declared, typed[name]):
             contents = " or ".join(parameters_of(model).contents for model in declared.models)
-            raise ParameterError(
-                f"`{declared.typed}` applies to releases of {contents} only",
-                hint=f"leave {declared.typed} out",
-            )
+            hint = f"leave {declared.typed} out"
+            raise ParameterError(f"`{declared.typed}` applies to releases of {contents} only", hint=hint)

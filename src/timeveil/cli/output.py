@@ -260,11 +260,9 @@ def to_stdout(text: str) -> None:
         _discard(sys.stdout)
     except OSError:
         _discard(sys.stdout)
-        raise EngineError(
-            f"the result could not be printed; {what_was_written()}",
-            hint="see that the file or device that stdout goes to can be written and has room",
-            code="not-written",
-        ) from None
+        message = f"the result could not be printed; {what_was_written()}"
+        hint = "see that the file or device that stdout goes to can be written and has room"
+        raise EngineError(message, hint=hint, code="not-written") from None
 
 
 def to_stderr(text: str = "") -> None:

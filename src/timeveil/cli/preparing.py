@@ -194,10 +194,8 @@ class Hierarchy(FileForm, Command):
 
         column, out, prefixes = self.column, self.out, self.prefixes
         if (self.intervals is None) == (prefixes is None):
-            raise ParameterError(
-                "give either --intervals or --prefixes",
-                hint="--intervals 5,10,20 for numbers, --prefixes 3,2 for codes",
-            )
+            hint = "--intervals 5,10,20 for numbers, --prefixes 3,2 for codes"
+            raise ParameterError("give either --intervals or --prefixes", hint=hint)
         refuse_file(out, "the hierarchy", private=True)
         rule = hierarchy_from(f"intervals:{self.intervals}" if prefixes is None else f"prefixes:{prefixes}")
         roles = tv.Roles(keep=[column], drop=REST)

@@ -126,10 +126,8 @@ def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[s
     for text in texts:
         column, mark, value = text.partition("=")
         if not (column and mark):
-            raise ParameterError(
-                "a condition has no column or no `=`",
-                hint="write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH",
-            )
+            hint = "write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH"
+            raise ParameterError("a condition has no column or no `=`", hint=hint)
         low, dots, high = value.partition(OPEN)
         level, options = levels.get(column, {}).get("name", ""), conditions.setdefault(column, [])
         if not dots or (level and not takes_ranges(level)):  # labels may have dots, those of ranges do not
@@ -166,10 +164,9 @@ def _of_patterns(release: tv.Release, options: Query) -> tuple[str, dict[str, An
     items, given, then = options.item or [], options.given or [], options.then or []
     questions = [bool(items), bool(given or then), options.top is not None]
     if sum(questions) != 1:
-        raise ParameterError(
-            "more than one question is asked" if any(questions) else "nothing is asked of the patterns",
-            hint="ask with --item for a pattern, with --given and --then for a rule, or with --top N",
-        )
+        message = "more than one question is asked" if any(questions) else "nothing is asked of the patterns"
+        hint = "ask with --item for a pattern, with --given and --then for a rule, or with --top N"
+        raise ParameterError(message, hint=hint)
     if options.longer_than is not None and options.top is None:
         raise ParameterError("--longer-than is given without --top", hint="say how many of them: --top 10")
     evidence = Evidence(release)
@@ -214,29 +211,22 @@ def _shape(options: Query, instants: Sequence[str]) -> tv.PatternRange | tv.Patt
     features = "differences" if options.features is None else options.features
     if options.like is not None:
         if options.difference:
-            raise ParameterError(
-                "both --difference and --like are given; a question is about one of them",
-                hint="ask twice, once with each",
-            )
+            message = "both --difference and --like are given; a question is about one of them"
+            raise ParameterError(message, hint="ask twice, once with each")
         if options.tolerance is None:
-            raise ParameterError(
-                "--like needs --tolerance: how far from it a shape may be, between 0 and 2",
-                hint="start with --tolerance 0.1; it is 1 minus the correlation",
-            )
+            message = "--like needs --tolerance: how far from it a shape may be, between 0 and 2"
+            raise ParameterError(message, hint="start with --tolerance 0.1; it is 1 minus the correlation")
         return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features)
     if options.tolerance is not None:
-        raise ParameterError(
-            "--tolerance is given without --like", hint="say what shapes are compared with: --like 1,2,4,3"
-        )
+        hint = "say what shapes are compared with: --like 1,2,4,3"
+        raise ParameterError("--tolerance is given without --like", hint=hint)
     differences: dict[Any, Range] = {}
     for text in options.difference or ():
         names, span = _parts(text, "--difference", "h08,h20=:-1")
         differences[_pair(names, instants)] = span
     if options.features is not None and options.ranges and not differences:
-        raise ParameterError(
-            "--features is given without --difference or --like",
-            hint="leave it out, or ask for shapes, too: --difference h08,h20=:-1",
-        )
+        hint = "leave it out, or ask for shapes, too: --difference h08,h20=:-1"
+        raise ParameterError("--features is given without --difference or --like", hint=hint)
     return tv.PatternRange(differences, features) if differences else None
 
 

@@ -166,10 +166,8 @@ def attack(output: Output, **typed: Any) -> None:
     refuse_foreign({**AttackOptions.table(), **adversary_options()}, typed, model)
     pictures = part(model, "words.pictures")
     if options.picture is not None and not hasattr(pictures, "attack_picture"):
-        raise ParameterError(
-            f"there is no picture of an attack on {parameters_of(model).contents}",
-            hint="leave --picture out; `timeveil plot` draws the release itself",
-        )
+        message = f"there is no picture of an attack on {parameters_of(model).contents}"
+        raise ParameterError(message, hint="leave --picture out; `timeveil plot` draws the release itself")
     ledger = output.ledger(options.ledger, options.after)
     with output.progress() as progress:
         breach: Any = tv.attack(gather(release, ledger, progress), None, _adversary(release, typed))
@@ -198,10 +196,8 @@ def _adversary(release: tv.Release, typed: Mapping[str, Any]) -> Any:
 def _plain_breach(release: tv.Release, ledger: tv.Ledger, breach: tv.StreamBreach) -> tv.StreamBreach:
     """The same attack on the same records, published by the paper's method."""
     if breach.true_slot is None or breach.adversary.knows != "true-slot":
-        raise ParameterError(
-            "there is nothing to show beside the paper's method",
-            hint="give --knows true-slot and a release that was made with --protect-slot",
-        )
+        hint = "give --knows true-slot and a release that was made with --protect-slot"
+        raise ParameterError("there is nothing to show beside the paper's method", hint=hint)
     original, stated = ledger.original, release.manifest["parameters"]
     published = tv.publish_stream(
         original.table,
@@ -255,10 +251,8 @@ class Compare(Command):
             output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
             return VIOLATED
         if ledgers and len(ledgers) != len(names):
-            raise ParameterError(
-                f"there are {len(names)} folders and {len(ledgers)} ledgers",
-                hint="give one --ledger for each folder, in the same order, or none",
-            )
+            hint = "give one --ledger for each folder, in the same order, or none"
+            raise ParameterError(f"there are {len(names)} folders and {len(ledgers)} ledgers", hint=hint)
         private = dict(zip(names, map(output.ledger, ledgers), strict=True)) if ledgers else None
         with output.progress() as progress:
             comparison = tv.compare(releases, private, progress=progress)
@@ -308,10 +302,8 @@ class Plot(ReleaseCommand):
         release = tv.open_release(self.folder)
         model = release.manifest["model"]
         if model not in ("series", "patterns"):
-            raise ParameterError(
-                "only a release of series or of patterns can be drawn",
-                hint="name a folder that `anonymize-series` or `sanitize-patterns` wrote",
-            )
+            hint = "name a folder that `anonymize-series` or `sanitize-patterns` wrote"
+            raise ParameterError("only a release of series or of patterns can be drawn", hint=hint)
         refuse_foreign(type(self).table(), vars(self), model)
         pictures = part(model, "words.pictures")
         evidence = gather(release, None if self.ledger is None else output.ledger(self.ledger))

@@ -150,9 +150,8 @@ class Parameter:
             example = self.choices[0] if self.choices else self.example
             start = "" if example is None else f"use {{{self.name}={literal(example)}}}, for example: "
             hint = start + self.meaning[:1].lower() + self.meaning[1:].rstrip(".")
-        return ParameterError(
-            f"`{self.name}` must be {self.takes}{got}", hint=hint, facts={"parameter": self.name}
-        )
+        message = f"`{self.name}` must be {self.takes}{got}"
+        return ParameterError(message, hint=hint, facts={"parameter": self.name})
 
 
 def _plain(kind: Kind, value: Any) -> Any:

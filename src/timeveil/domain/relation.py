@@ -103,9 +103,8 @@ class Relation:
     def needed(self, column: T | None, role: str) -> T:
         """The column, or an error if the role has none."""
         if column is None:
-            raise RolesError(
-                f"no column has the role `{role}`", hint=f"name one with {{{role}}}", code="role-missing"
-            )
+            hint = f"name one with {{{role}}}"
+            raise RolesError(f"no column has the role `{role}`", hint=hint, code="role-missing")
         return column
 
     def __repr__(self) -> str:

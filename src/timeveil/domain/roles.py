@@ -145,9 +145,8 @@ def _range(text: str, names: Sequence[str]) -> Sequence[str]:
             raise _no_column(end, near, f"did you mean `{near[0]}`?" if near else form)
     low, high = names.index(first), names.index(last)
     if high < low:
-        raise RolesError(
-            f"`{last}` comes before `{first}` in the table", hint=f"write the range as {last}..{first}"
-        )
+        hint = f"write the range as {last}..{first}"
+        raise RolesError(f"`{last}` comes before `{first}` in the table", hint=hint)
     return names[low : high + 1]
 
 

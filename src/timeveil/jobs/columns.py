@@ -32,10 +32,8 @@ def roles_from(
 
     if "item" in table.roles and Path(source).is_dir() and (is_release(source) or not columns):
         if columns:
-            raise ParameterError(
-                f"`{next(iter(columns))}` is set, but a release folder states its columns",
-                hint="leave columns out for a release folder",
-            )
+            message = f"`{next(iter(columns))}` is set, but a release folder states its columns"
+            raise ParameterError(message, hint="leave columns out for a release folder")
         instants = instants_of(Path(source))
         return None, lambda texts: columns_named(texts, instants)
     if "series" not in table.roles:
@@ -61,9 +59,8 @@ def plain_roles(columns: Mapping[str, Any]) -> Roles:
     derived = columns.get("cyclic", ())
     for name in derived:
         if name not in CYCLIC:
-            raise ParameterError(
-                f"`{name}` cannot be derived from a time", hint=f"use one of {', '.join(CYCLIC)}"
-            )
+            hint = f"use one of {', '.join(CYCLIC)}"
+            raise ParameterError(f"`{name}` cannot be derived from a time", hint=hint)
     plain = {name: value for name, value in columns.items() if name != "cyclic"}
     plain["quasi"] = (*columns.get("quasi", ()), *map(Derived, derived))
     return Roles(**plain)
@@ -82,18 +79,14 @@ def _refuse_mixed(table: type[Parameters], columns: Mapping[str, Any]) -> None:
         return
     if "time" not in columns and "value" not in columns:
         has_items = "item" in table.roles
-        raise ParameterError(
-            f"neither {'`item` nor ' if has_items else ''}`series` nor `time` and `value` are set",
-            hint=_ITEMS_OR_SERIES if has_items else _WIDE_OR_LONG,
-            code="role-missing",
-        )
+        message = f"neither {'`item` nor ' if has_items else ''}`series` nor `time` and `value` are set"
+        hint = _ITEMS_OR_SERIES if has_items else _WIDE_OR_LONG
+        raise ParameterError(message, hint=hint, code="role-missing")
     missing = [f"`{name}`" for name in ("respondent", "time", "value") if name not in columns]
     if missing:
-        raise ParameterError(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing for a long table",
-            hint="a long table has a row per reading: set {respondent}, {time} and {value}",
-            code="role-missing",
-        )
+        message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing for a long table"
+        hint = "a long table has a row per reading: set {respondent}, {time} and {value}"
+        raise ParameterError(message, hint=hint, code="role-missing")
 
 
 def instants_of(folder: Path) -> list[str]:

@@ -48,9 +48,8 @@ def _parsed(setting: str) -> dict[str, Any]:
                 leaf = next(iter(leaf.values()), None)
             if not hasattr(leaf, "isoformat"):  # a date is text, such as a part of a name
                 return table
-    raise ParameterError(
-        "--set needs KEY=VALUE", hint="write --set k=10, or --set levels.age=1 for a key of a table"
-    )
+    hint = "write --set k=10, or --set levels.age=1 for a key of a table"
+    raise ParameterError("--set needs KEY=VALUE", hint=hint)
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,10 +73,8 @@ def dated(path: str, now: datetime) -> str:
     def text(match: re.Match[str]) -> str:
         form = match[1] or "%Y-%m-%d"
         if not _FORMAT.fullmatch(form):
-            raise ParameterError(
-                "a date in a path has a form that is not allowed",
-                hint="use %Y %m %d %H %M %S %j %G %V with letters, digits, - _ and . between: {date:%Y-%m}",
-            )
+            hint = "use %Y %m %d %H %M %S %j %G %V with letters, digits, - _ and . between: {date:%Y-%m}"
+            raise ParameterError("a date in a path has a form that is not allowed", hint=hint)
         return now.strftime(form)
 
     return _DATE.sub(text, path)

@@ -92,9 +92,8 @@ def _released(run: Run, progress: Progress) -> tuple[Release, Ledger]:
         if error.facts.get("people") == 0 and run.values.get("fill") is None:
             raise _no_rows(Path(run.source).name) from None
         if error.code in run.table.out_of_range:
-            raise ParameterError(
-                error.message, hint=error.template, code=error.code, facts=error.facts
-            ) from None
+            hint = error.template
+            raise ParameterError(error.message, hint=hint, code=error.code, facts=error.facts) from None
         raise
     # An empty table can be published from Python; in a saved run it is the wrong file.
     refuse_empty(ledger.original)

@@ -46,10 +46,8 @@ def run_from_options(table: type[Parameters], options: Mapping[str, Any]) -> Run
     values = {name: value for name, value in options.items() if is_given(value)}
     if "drop_rest" in values:
         if "drop" in values:
-            raise ParameterError(
-                "both `--drop` and `--drop-rest` are given",
-                hint="use --drop-rest alone to leave out every column without a role",
-            )
+            hint = "use --drop-rest alone to leave out every column without a role"
+            raise ParameterError("both `--drop` and `--drop-rest` are given", hint=hint)
         values["drop"] = REST
     for name, declared in table.table().items():
         if name in values and declared.kind != "names":
@@ -229,10 +227,8 @@ def _run(
     columns = {name: value for name, value in among((*table.needs, *table.roles)).items() if value}
     Files(**files)
     if values.get("state") and has_date(files.get("out", "")):
-        raise ParameterError(
-            "`out` has a date, and a stream in service always writes to the same folder",
-            hint="name a folder without a date",
-        )
+        message = "`out` has a date, and a stream in service always writes to the same folder"
+        raise ParameterError(message, hint="name a folder without a date")
     moment = datetime.now().astimezone()
     files |= {name: dated(files[name], moment) for name in ("out", "ledger") if files.get(name)}
     roles, instants = roles_from(table, source, columns, arguments)
@@ -286,11 +282,8 @@ def granularity_tables(path: Path) -> dict[str, Any]:
     """The `[granularity.<name>]` tables of a file."""
     definitions = load_toml(path).get("granularity", {})
     if not isinstance(definitions, dict) or not definitions:
-        raise ParameterError(
-            f"`{path.name}` defines no granularity",
-            hint="write a table such as [granularity.fortnight] with its keys",
-            code="bad-calendar",
-        )
+        hint = "write a table such as [granularity.fortnight] with its keys"
+        raise ParameterError(f"`{path.name}` defines no granularity", hint=hint, code="bad-calendar")
     return definitions
 
 
@@ -298,11 +291,8 @@ def calendar_file(path: Path) -> dict[str, Any]:
     """The granularities of a calendar file, which holds nothing else."""
     for key in load_toml(path):
         if key != "granularity":
-            raise ParameterError(
-                f"`{path.name}` has an unknown key `{key}`",
-                hint="a calendar file holds [granularity.<name>] tables only",
-                code="bad-calendar",
-            )
+            hint = "a calendar file holds [granularity.<name>] tables only"
+            raise ParameterError(f"`{path.name}` has an unknown key `{key}`", hint=hint, code="bad-calendar")
     return granularity_tables(path)
 
 
@@ -339,16 +329,12 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
     numbers = {name: _settings(name, values[name]) for name in values if name in explored()}
     if source.endswith(".toml"):
         for name in [*columns, *(name for name in values if name not in numbers)]:
-            raise ParameterError(
-                f"`{name}` is stated by the saved job",
-                hint="change it in the job; on the command line give the number to try, such as {k=2..50}",
-            )
+            hint = "change it in the job; on the command line give the number to try, such as {k=2..50}"
+            raise ParameterError(f"`{name}` is stated by the saved job", hint=hint)
         run = read_job(Path(source))
         if "state" in run.service:
-            raise ParameterError(
-                "the job works on an inbox in service, and explore tries a complete table",
-                hint="name a table of what came in, with the options of the job",
-            )
+            message = "the job works on an inbox in service, and explore tries a complete table"
+            raise ParameterError(message, hint="name a table of what came in, with the options of the job")
         _refuse_foreign(run.table, numbers)
         return replace(run, values={**run.values, **numbers})
     table = _table(source, {*columns, *values})
@@ -356,10 +342,8 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
     required = (name for name, declared in table.table().items() if declared.required)
     for name in (*table.needs, *required):
         if name not in columns and name not in values:
-            raise ParameterError(
-                f"`{name}` is missing, which `{table.command}` needs",
-                hint=f"add {{{name}}}, see `timeveil {table.command} --help`; one number may be a range",
-            )
+            hint = f"add {{{name}}}, see `timeveil {table.command} --help`; one number may be a range"
+            raise ParameterError(f"`{name}` is missing, which `{table.command}` needs", hint=hint)
     roles, _ = roles_from(table, source, columns, values)
     return Run(table, source, roles, {**values, **numbers}, out="")
 
@@ -387,7 +371,6 @@ def _refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:
     """Refuse what the model's own command does not know."""
     for name in names:
         if name not in (*table.table(), *table.needs, *table.roles):
-            raise ParameterError(
-                f"`{name}` does not apply to `{table.command}`, which the rest describes",
-                hint=f"leave {{{name}}} out, or see `timeveil {table.command} --help`",
-            )
+            message = f"`{name}` does not apply to `{table.command}`, which the rest describes"
+            hint = f"leave {{{name}}} out, or see `timeveil {table.command} --help`"
+            raise ParameterError(message, hint=hint)

@@ -45,9 +45,8 @@ class ExcelFile:
         self._sheet, self.decided = self._read(sheet)
         self.names = tuple(_text(name) or "" for name in next(self._rows(), ()))
         if not self.names:
-            raise InputError(
-                f"`{path.name}` is empty", hint="name the columns in the first row", code="file-unreadable"
-            )
+            hint = "name the columns in the first row"
+            raise InputError(f"`{path.name}` is empty", hint=hint, code="file-unreadable")
         refuse_columns(path.name, len(self.names))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -75,16 +74,14 @@ class ExcelFile:
             names = workbook.sheet_names
             if sheet is not None and sheet not in names:
                 hint = f"the sheets are {listed(names)}"
-                raise ParameterError(
-                    f"`{self.name}` has no sheet `{sheet}`", hint=hint, code="column-missing"
-                )
+                message = f"`{self.name}` has no sheet `{sheet}`"
+                raise ParameterError(message, hint=hint, code="column-missing")
             for name in names if sheet is None else [sheet]:
                 cells = workbook.get_sheet_by_name(name)
                 if cells.height:
                     return cells, {"sheet": name} if sheet is None and len(names) > 1 else {}
-            raise InputError(
-                f"`{self.name}` has no cells", hint="check that it is the right file", code="file-unreadable"
-            )
+            hint = "check that it is the right file"
+            raise InputError(f"`{self.name}` has no cells", hint=hint, code="file-unreadable")
 
     def _refuse_bombs(self) -> None:
         """Refuse a workbook that would take more memory than is allowed."""

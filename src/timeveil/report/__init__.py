@@ -122,10 +122,9 @@ def report(
     particulars = Particulars.from_call(locals())
     private = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
     if not isinstance(release, Release | str | Path):
-        raise ParameterError(
-            f"a report is about a release or its folder, not about a {type(release).__name__}",
-            hint="give what a method returned first, or the folder that `write` made",
-        )
+        message = f"a report is about a release or its folder, not about a {type(release).__name__}"
+        hint = "give what a method returned first, or the folder that `write` made"
+        raise ParameterError(message, hint=hint)
     progress("verifying", 0.0)
     verified = verification(release, private)
     evidence = verified.evidence

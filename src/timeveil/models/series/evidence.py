@@ -82,11 +82,8 @@ class Published:
         """The index of each of these instants."""
         for name in names:
             if name not in self.instants:
-                raise ParameterError(
-                    f"the release has no instant `{name}`",
-                    hint=f"use {', '.join(self.instants[:12])}{', ...' if self.size > 12 else ''}",
-                    code="column-missing",
-                )
+                hint = f"use {', '.join(self.instants[:12])}{', ...' if self.size > 12 else ''}"
+                raise ParameterError(f"the release has no instant `{name}`", hint=hint, code="column-missing")
         return np.array([self.instants.index(name) for name in names], dtype=np.int64)
 
     def others(self, instants: Integers) -> Integers:

@@ -45,10 +45,8 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
     shortest = _default_length(longest) if longer_than is None else longer_than
     chosen = top_patterns(published, TopPatterns(number, longer_than=shortest)).to_pylist()
     if not chosen:
-        raise ParameterError(
-            f"no pattern has more than {counted(shortest, 'item')}, the longest has {longest}",
-            hint="lower {longer_than}",
-        )
+        message = f"no pattern has more than {counted(shortest, 'item')}, the longest has {longest}"
+        raise ParameterError(message, hint="lower {longer_than}")
     total = int((published.lengths > shortest).sum())
     least = "" if shortest == 0 else f" with {shortest + 1} or more items"
     title = f"The {len(chosen)} strongest of {counted(total, 'pattern')}{least}"

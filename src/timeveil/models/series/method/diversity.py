@@ -87,12 +87,9 @@ def _numbers(name: str, column: pa.ChunkedArray) -> Matrix:
         raise ParameterError(message, hint="leave {l} out and raise {p}, or drop the column")
     lacking = int(np.count_nonzero(read.missing)) + read.not_finite
     if lacking:
-        raise InputError(
-            f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all",
-            hint="fill them in, or leave {l} out",
-            code="nulls",
-            facts={"column": name, "count": lacking},
-        )
+        message = f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all"
+        hint = "fill them in, or leave {l} out"
+        raise InputError(message, hint=hint, code="nulls", facts={"column": name, "count": lacking})
     return read.values
 
 
