@@ -20,8 +20,8 @@ from timeveil.cli.options import (
 )
 from timeveil.cli.output import Output, note_written, one_line, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
+from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import Parameter, optional, parameter
-from timeveil.domain.particulars import Particulars
 from timeveil.errors import BundleError, ParameterError
 from timeveil.jobs.request import particulars
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part

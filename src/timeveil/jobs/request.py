@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import OFF, Parameter, Parameters
-from timeveil.domain.particulars import Particulars
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import LARGEST, OFF, REQUIRED, Parameter, Parameters
-from timeveil.domain.particulars import Particulars
 from timeveil.domain.run import Columns
 from timeveil.errors import spell
 from timeveil.jobs.request import USUAL, job_keys, required_keys

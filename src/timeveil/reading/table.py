@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,10 +30,10 @@ from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import REST, Derived, Roles, require_roles
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
 from timeveil.domain.wording import counted, listed
-from timeveil.errors import ParameterError, RolesError, raising
+from timeveil.errors import ParameterError, RolesError, TimeveilError, raising
 from timeveil.reading import columns
-from timeveil.reading.columns import FaultyRows, decoded_fields, emptied, without_nan
-from timeveil.reading.decimals import DecimalCommas, with_points
+from timeveil.reading.columns import DecimalCommas, FaultyRows, decoded_fields, emptied, without_nan
+from timeveil.reading.dates import Flags, Ints
 from timeveil.reading.files import temporary_file_error
 from timeveil.reading.sources import Form, Source, open_source
 from timeveil.reading.spellings import Spellings, without_nameless
@@ -207,7 +208,7 @@ class TypedReader:
     def complete(self, pushed: pa.Table, axis: TimeAxis | None) -> pa.Table:
         """Typed rows with decimal points, the time in its final type and derived columns added."""
         for name in [] if self._commas is None else self._commas.columns:
-            pushed = pushed.set_column(self.columns.index(name), name, with_points(pushed[name]))
+            pushed = pushed.set_column(self.columns.index(name), name, columns.with_points(pushed[name]))
         if self._time is None or axis is None:
             return pushed
         table, axes = pushed, {}
@@ -380,3 +381,25 @@ def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
     if clashes:
         message = f"the release needs the name {listed(clashes)} for a column of its own"
         raise RolesError(message, hint="rename that column before reading", code="column-clash")
+
+
+def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
+    """Civil seconds of dates in a column that is not the time, such as birth dates, and which are missing.
+
+    They are read in every way that times are; None if not all of them are dates.
+
+    >>> moments(pa.array(["31.12.1969", None]))
+    (array([-86400,      0]), array([False,  True]))
+    """
+    from timeveil.calendar.axis import instants  # noqa: PLC0415 (a calendar, for few tables)
+
+    column = TimeColumn("", zone=None, unit=None)
+    try:
+        pushed = column.push(pa.chunked_array([values]), 0)
+        axis = column.axis()
+        times = column.complete(pushed, axis)
+    except TimeveilError:  # not dates, in two orders, or with an offset
+        return None
+    if times.null_count > values.null_count:  # a text without letters
+        return None
+    return instants(axis, pc.fill_null(times, pa.scalar(0, times.type))), np.asarray(times.is_null())

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from timeveil.calendar.civil import Ints
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising
-from timeveil.reading.moments import moments
+from timeveil.reading.table import moments
 
 LARGEST = 400  # digits before or behind the point of a number; no measured number has more
 

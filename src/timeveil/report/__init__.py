@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.domain.judgement import Verdict
-from timeveil.domain.particulars import Particulars
+from timeveil.domain.lines import Particulars
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run, option_words
 from timeveil.domain.version import TOOL

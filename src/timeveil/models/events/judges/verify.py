@@ -45,7 +45,7 @@ from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of
 from timeveil.models.events.judges import protected, repeated
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.models.events.judges.recount import check_candidates
-from timeveil.reading.moments import moments
+from timeveil.reading.table import moments
 
 SENTENCES = {
     "candidates:allowed": "the chosen granularity is stated to be infeasible or not allowed",
