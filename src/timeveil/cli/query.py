@@ -161,8 +161,8 @@ def _of_patterns(release: tv.Release, options: Query) -> tuple[str, dict[str, An
     from timeveil.models.patterns.evidence import Evidence
     from timeveil.models.patterns.words import confidence_lines, support_lines, top_lines
 
-    items, given, then = options.item or [], options.given or [], options.then or []
-    questions = [bool(items), bool(given or then), options.top is not None]
+    items, premises, conclusions = options.item or [], options.given or [], options.then or []
+    questions = [bool(items), bool(premises or conclusions), options.top is not None]
     if sum(questions) != 1:
         message = "more than one question is asked" if any(questions) else "nothing is asked of the patterns"
         hint = "ask with --item for a pattern, with --given and --then for a rule, or with --top N"
@@ -177,8 +177,8 @@ def _of_patterns(release: tv.Release, options: Query) -> tuple[str, dict[str, An
     if items:
         support = tv.answer(evidence, tv.PatternSupport(items))
         return "\n".join(support_lines(support, evidence.patterns, items)), _data(support)
-    confidence = tv.answer(evidence, tv.RuleConfidence(given, then))
-    lines = confidence_lines(confidence, evidence.patterns, [*given, *then])
+    confidence = tv.answer(evidence, tv.RuleConfidence(premises, conclusions))
+    lines = confidence_lines(confidence, evidence.patterns, [*premises, *conclusions])
     return "\n".join(lines), _data(confidence)
 
 

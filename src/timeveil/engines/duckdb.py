@@ -173,8 +173,8 @@ class DuckDBEvents:
         carried = self._carried if complete or not levels else []
         columns = ["person", "time", *(f"original_{quasi}" for quasi in self._quasi), *carried]
         if (self._combined_for, len(columns)) != self._parted_for:
-            wanted = f"SELECT part, row, {', '.join(columns)} FROM coded ORDER BY part"
-            self._run(f"CREATE OR REPLACE TABLE parts AS {wanted}")
+            query = f"SELECT part, row, {', '.join(columns)} FROM coded ORDER BY part"
+            self._run(f"CREATE OR REPLACE TABLE parts AS {query}")
             self._parted_for = self._combined_for, len(columns)
         roles = self._relation.roles
         names = [roles.respondent, roles.time, *roles.published][: len(columns)]
@@ -245,8 +245,8 @@ class DuckDBEvents:
                 joins += f" AND placed.{quasi} IS NOT DISTINCT FROM level_{quasi}.value"
         self._run(f"CREATE OR REPLACE VIEW placed AS {lookups.PLACED_AT_STEPS}")
         number = ["placed.step + 1 AS step"] if numbered else []
-        shown = ", ".join([*columns, *self._carried, "label", "start", "end_", *number])
-        rows = f"SELECT {shown} FROM placed JOIN labels USING (granule, step){joins}"
+        selected = ", ".join([*columns, *self._carried, "label", "start", "end_", *number])
+        rows = f"SELECT {selected} FROM placed JOIN labels USING (granule, step){joins}"
         order = [*self._quasi, "start", "label", *self._carried, "end_", *(["step"] if numbered else [])]
         ordered = f"SELECT * FROM ({rows}) ORDER BY {', '.join(f'{c} NULLS LAST' for c in order)}"
         schema = published_schema(self._relation, generalised, stepped=numbered)

@@ -312,8 +312,8 @@ class Visits:
     @cached_property
     def returns(self) -> Returns:
         """The cells of visits with a visit before, and the position of that."""
-        again = self.before != NEVER
-        return self.cell[again], self.before[again]
+        returning = self.before != NEVER
+        return self.cell[returning], self.before[returning]
 
     def groups(self, firsts: Codes, returns: Returns | None = None) -> Groups:
         """The groups under one granularity; `firsts` has the first position in the same granule."""

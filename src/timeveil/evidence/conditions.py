@@ -91,20 +91,20 @@ class Conditions:
         rule, period = _LEVEL.fullmatch(level), period_of(level)
         # No number is spelt like an interval, and a value is spelt like itself.
         distinct = level == EXACT or bool(rule and rule[1]) or name in manifest.get("distinct_labels", ())
-        shown = classes_of(self._release, [name]).column(0) if at_step is None else cells.values
-        labels = shown.to_pylist()
+        published = classes_of(self._release, [name]).column(0) if at_step is None else cells.values
+        labels = published.to_pylist()
         total = np.zeros((len(labels), 3))
         for number, option in enumerate(self.by_label[name]):
-            asked = option
+            sought = option
             if isinstance(option, tuple):
                 # Values that are shown may be numbers or dates, and then a star hides them.
-                asked = _range_of(name, None if at_step in (EXACT, "*") else level, option)
-            part = np.array([share_of(level, label, asked) for label in labels]).reshape(-1, 3)
-            meant = np.array([label == asked for label in labels], dtype=bool)[:, None]
+                sought = _range_of(name, None if at_step in (EXACT, "*") else level, option)
+            part = np.array([share_of(level, label, sought) for label in labels]).reshape(-1, 3)
+            meant = np.array([label == sought for label in labels], dtype=bool)[:, None]
             self._met[name][number] |= meant.any() or bool((rule or period) and part[:, 2].any())
             if meant.any():
                 # No date is spelt like a period, unless it is a day.
-                is_label = distinct or (period is not None and _instants(asked) is None)
+                is_label = distinct or (period is not None and _instants(sought) is None)
                 part = meant * np.array(ALL) if is_label else np.maximum(part * (0, 0, 1), meant * (1, 0, 1))
             total += part
         share = dict(zip(labels, np.minimum(total, 1.0), strict=True))
@@ -203,9 +203,9 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
 def _share_of_value(label: str | None, condition: Any) -> Share:
     """Of rows that show a value as text: all that have it, by its spelling or as a number."""
     number = None if label is None else _decimal(label)
-    shown = None if label is None else _instants(label)
-    if shown is not None and _instants(condition) is not None:
-        return _share_of_span(shown, condition)
+    span = None if label is None else _instants(label)
+    if span is not None and _instants(condition) is not None:
+        return _share_of_span(span, condition)
     if isinstance(condition, tuple):
         return MAYBE if label and number is None else ALL if _is_inside(number, condition) else NONE
     same = label is condition or (label is not None and label == str(condition))
@@ -244,14 +244,14 @@ def _share_of_interval(label: str, condition: Any) -> Share:
 
 def _share_of_span(span: tuple[int, int] | None, condition: Any) -> Share:
     """Of rows with a date from the start of a span to before its end, the share that a condition admits."""
-    asked = _instants(condition)
-    if span is None or asked is None:
+    sought = _instants(condition)
+    if span is None or sought is None:
         return MAYBE
-    (start, end), (low, high) = span, asked
+    (start, end), (low, high) = span, sought
     if start >= high or end <= low:
         return NONE
     if low <= start and end <= high:
-        return ALL if isinstance(condition, tuple) or span == asked else MAYBE
+        return ALL if isinstance(condition, tuple) or span == sought else MAYBE
     if start <= _EVER[0] or end >= _EVER[1]:
         return MAYBE
     return ((min(end, high) - max(start, low)) / (end - start), 0.0, 1.0)

@@ -302,16 +302,16 @@ def _baskets(
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
     pairs = np.sort(owner * width + rank[code])
-    again = np.zeros(len(pairs), np.bool_)
-    again[1:] = pairs[1:] == pairs[:-1]
-    repeated = int(np.count_nonzero(again))
+    is_repeat = np.zeros(len(pairs), np.bool_)
+    is_repeat[1:] = pairs[1:] == pairs[:-1]
+    repeated = int(np.count_nonzero(is_repeat))
     if repeated and repeats == "error":
         times = f"{counted(repeated, 'time')} in {counted(count, 'transaction')}"
         hint = 'count each item once per person with {repeats="once"}'
         raise _bad_column(
             item, repeated, f"repeats an item within a transaction, {times}", hint, "item-twice"
         )
-    pairs = pairs[~again] if repeated else pairs
+    pairs = pairs[~is_repeat] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows, repeated)

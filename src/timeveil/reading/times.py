@@ -316,8 +316,8 @@ def parse(texts: pa.Array, form: str | None = None) -> tuple[pa.Array, dict[str,
 
 
 def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]:
-    if form is None and (alike := _written_alike(texts)):
-        return alike
+    if form is None and (parsed := _written_alike(texts)):
+        return parsed
     texts = pc.ascii_trim_whitespace(texts.cast(pa.large_string()))
     values, missing = np.zeros(len(texts), dtype=np.int64), np.ones(len(texts), dtype=bool)
     kinds: dict[str, Any] = {}

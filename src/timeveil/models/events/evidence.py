@@ -335,8 +335,8 @@ class Evidence(ReleaseEvidence):
 
 def _find_pairs(among: Sequence[Integers], pairs: Sequence[Integers]) -> Integers:
     """The index of each (start, end) among sorted ones."""
-    both = np.stack([np.concatenate(sides) for sides in zip(among, pairs, strict=True)], axis=1)
-    _, index = np.unique(both, axis=0, return_inverse=True)
+    sides_by_pair = np.stack([np.concatenate(sides) for sides in zip(among, pairs, strict=True)], axis=1)
+    _, index = np.unique(sides_by_pair, axis=0, return_inverse=True)
     return index.ravel()[len(among[0]) :]
 
 

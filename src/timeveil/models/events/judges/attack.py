@@ -160,9 +160,9 @@ class _Visits:
             code = np.full(len(published), -1)
             code[published] = evidence.group[0]
             label, granule = code[complete[example]], np.zeros(visits, np.int64)
-        self.moments, self.label, shown, self.example = moments, label, self.published, complete[example]
+        self.moments, self.label, visible, self.example = moments, label, self.published, complete[example]
         self.original = Crowd(self.quasi, self.when, self.person, len(moments))
-        self.released = Crowd(label[shown], granule[shown], self.person[shown], len(granules.start))
+        self.released = Crowd(label[visible], granule[visible], self.person[visible], len(granules.start))
         if joint is not None:
             # In all releases: an event is known by its joint label, which deleted events may share.
             self.label = kind[example]
@@ -240,8 +240,8 @@ def _several_visits(
 
 def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generator) -> Integers:
     """Per target `number` random visits, the last one repeated where a person has fewer."""
-    chance, theirs = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
-    order = theirs[np.lexsort((chance[theirs], scene.person[theirs]))]
+    chance, rows = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
+    order = rows[np.lexsort((chance[rows], scene.person[rows]))]
     begins = np.searchsorted(scene.person[order], targets, side="left")
     ends = np.searchsorted(scene.person[order], targets, side="right")
     # A repeated visit adds no knowledge, so people with fewer visits need no case of their own.

@@ -199,10 +199,10 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
         order, by_value = np.argsort(value, kind="stable"), np.argsort(released, kind="stable")
         values, begins = np.unique(value[order], return_index=True)
         ends = (np.searchsorted(released[by_value], values, side) for side in ("left", "right"))
-        for asked, begin, end in zip(np.split(cases[order], begins[1:]), *ends, strict=True):
+        for windows_of_value, begin, end in zip(np.split(cases[order], begins[1:]), *ends, strict=True):
             classes = by_value[begin:end]
             in_granule = np.bincount(granule[classes], rows[classes], len(evidence.granules.start))
-            for case in asked:
+            for case in windows_of_value:
                 window = int(windows.low[case]), int(windows.high[case])
                 guess[case] = shares(evidence.granules, *window)[0] @ in_granule
     return truth, guess

@@ -83,8 +83,8 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
             rows, most = np.asarray(lines["rows"]), np.zeros(groups, np.int64)
             named = _is_named(lines.column(len(keys)).combine_chunks(), promise)
             np.maximum.at(most, group[named], rows[named])
-            others = np.bincount(group, weights=rows, minlength=groups) - most
-            below = int(((others < needed) & (most > 0)).sum())
+            of_others = np.bincount(group, weights=rows, minlength=groups) - most
+            below = int(((of_others < needed) & (most > 0)).sum())
             findings.expect("protect:rows", not below, below=below, needed=needed, name=name)
 
 

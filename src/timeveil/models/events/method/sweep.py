@@ -82,8 +82,8 @@ class _Open:
         people = np.bincount(crowd, minlength=int(gathering.max()) + 1)
         ready = people >= self.k
         if self._guard and ready.any():
-            asked = ready[gathering]
-            ready &= self._guard.keeps(self._visit[asked], gathering[asked], len(ready))
+            candidates = ready[gathering]
+            ready &= self._guard.keeps(self._visit[candidates], gathering[candidates], len(ready))
         chosen = ready[crowd]
         ready[self._refused(crowd[chosen], owner[chosen], often[chosen], gathering)] = False
         closing = ready[gathering]
@@ -104,10 +104,10 @@ class _Open:
         closed = np.bincount(owner, weights=often, minlength=len(self._left))
         gone = np.unique(owner)
         gone = gone[self._left[gone] == closed[gone]]
-        rest = self._people - np.bincount(self._block_of_owner[gone], minlength=len(self._people))
-        tight = (rest > 0) & (rest < self.k)
+        left = self._people - np.bincount(self._block_of_owner[gone], minlength=len(self._people))
+        tight = (left > 0) & (left < self.k)
         if self._guard and len(crowd):
-            tight |= self._breaking(np.unique(crowd), rest, gathering)
+            tight |= self._breaking(np.unique(crowd), left, gathering)
         inside = tight[self._block_of_owner[owner]]
         if not inside.any():
             return []

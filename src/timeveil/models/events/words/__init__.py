@@ -124,8 +124,8 @@ class Facts(ReleaseFacts):
             return "by name"
         if named is not None and len(named) == 1 and "nodes" not in self.manifest:
             return "no other"
-        others = self.manifest.get("nodes") or [self.allowed[name] for name in self.manifest["frontier"]]
-        if rule == "groups" and any(_groups(node) > _groups(self.chosen) for node in others):
+        nodes = self.manifest.get("nodes") or [self.allowed[name] for name in self.manifest["frontier"]]
+        if rule == "groups" and any(_groups(node) > _groups(self.chosen) for node in nodes):
             return "sparing"
         if rule in ("groups", "generality") and self.granularity not in self._frontier:
             return f"{rule}, not the finest"

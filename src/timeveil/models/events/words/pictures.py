@@ -37,5 +37,5 @@ def granularity_picture(candidates: Mapping[str, Mapping[str, Any]], chosen: str
         "Groups of the same quasi-identifiers and time: more groups are finer. In bold: the chosen one."
     )
     groups = {name: counts["groups"] for name, counts in candidates.items()}
-    others = {name: OTHER for name in groups if name != chosen}
-    return bar_chart("How precise times could be", subtitle, groups, colours=others, strong=chosen)
+    colours = {name: OTHER for name in groups if name != chosen}
+    return bar_chart("How precise times could be", subtitle, groups, colours=colours, strong=chosen)
