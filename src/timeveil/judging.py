@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
+from timeveil.domain.lines import AnyAdversary
 from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.evidence.checks import Findings, in_order
 from timeveil.evidence.published import Evidence, require, require_matching_ledger
-from timeveil.models import FOLDERS, AnyAdversary, adversary_of, parameters_of, part
+from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 if TYPE_CHECKING:
     import pyarrow as pa

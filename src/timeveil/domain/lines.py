@@ -1,18 +1,20 @@
-"""Lines that the tables of several methods or commands share."""
+"""Tables of parameters that several commands share, and lines that the tables of several methods do."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date as day
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from timeveil.domain.parameter import Parameter, Parameters, Problem, optional, parameter, rule
+from timeveil.domain.parameter import Checked, Parameter, Parameters, Problem, optional, parameter, rule
 
 Decimal = Literal["point", "comma"]
 Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
 READING = ("zone", "unit", "time_format", "decimal", "delimiter", "encoding", "sheet")
+B = TypeVar("B")
 LONGEST = 200  # characters of a text at the head of a report
 
 
@@ -113,3 +115,19 @@ class Particulars(Parameters):
                     "give each of {dataset}, {issuer}, {recipient}, {purpose} and {sign} one line",
                 )
         return None
+
+
+class AnyAdversary(Checked, Generic[B]):
+    """What an adversary knows, which are also the options of `timeveil attack`; an attack gives a B."""
+
+    __slots__ = ()
+
+    @classmethod
+    def typed(cls, options: Mapping[str, Any], manifest: Mapping[str, Any]) -> Self:  # noqa: ARG003 models override it
+        """The adversary that options of the command line describe, against the release of a manifest."""
+        return cls(**options)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The adversary as plain data."""
+        arguments = self.as_arguments()
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in arguments.items()}

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.domain.lines import AnyAdversary
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.roles import REST, Roles
@@ -26,7 +27,7 @@ from timeveil.evidence.published import Evidence
 from timeveil.explore import ExploreParameters
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.judging import attack, gather, measure, refuse_foreign, verify
-from timeveil.models import AnyAdversary, method_of, part, tables
+from timeveil.models import method_of, part, tables
 from timeveil.reading.sources import Form, Frame, open_source
 
 RISKS = ("worst", "mean", "promised")  # the ways to state a risk

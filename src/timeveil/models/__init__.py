@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from timeveil.domain.parameter import Checked, Parameters
+from timeveil.domain.lines import AnyAdversary
+from timeveil.domain.parameter import Parameters
 
 if TYPE_CHECKING:
     from timeveil.models.events.judges.attack import Breach
@@ -24,26 +25,6 @@ if TYPE_CHECKING:
 
 FOLDERS = {"time": "events", "stream": "stream", "series": "series", "patterns": "patterns"}
 """Name of a model in a release's manifest, and its folder."""
-B = TypeVar("B")
-
-
-class AnyAdversary(Checked, Generic[B]):
-    """What an adversary knows: a table whose lines are also the options of `timeveil attack`.
-
-    An attack by one of them gives a B.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def typed(cls, options: Mapping[str, Any], manifest: Mapping[str, Any]) -> Self:  # noqa: ARG003 models override it
-        """The adversary that options of the command line describe, against the release of a manifest."""
-        return cls(**options)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The adversary as plain data."""
-        arguments = self.as_arguments()
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in arguments.items()}
 
 
 def part(model: str, name: str) -> ModuleType:

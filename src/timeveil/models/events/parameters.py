@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.lines import READING, Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain.lines import READING, AnyAdversary, Reading, accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Checked, Problem, parameter, rule
 from timeveil.domain.protection import protections_from
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
-from timeveil.models import AnyAdversary
 
 if TYPE_CHECKING:
     from timeveil.models.events.judges.attack import Breach  # noqa: F401 what an attack gives

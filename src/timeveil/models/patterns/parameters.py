@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from timeveil.domain.lines import READING, Reading, allow_loss, fold_spellings
+from timeveil.domain.lines import READING, AnyAdversary, Reading, allow_loss, fold_spellings
 from timeveil.domain.parameter import Problem, parameter, rule
 from timeveil.domain.wording import counted
-from timeveil.models import AnyAdversary
 
 if TYPE_CHECKING:
     from timeveil.models.patterns.judges.attack import PatternBreach  # noqa: F401 what an attack gives

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from timeveil.domain.lines import Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain.lines import AnyAdversary, Reading, accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Checked, Parameter, Problem, Range, numbers_nest, parameter, rule
 from timeveil.domain.roles import columns_named
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
-from timeveil.models import AnyAdversary
 
 if TYPE_CHECKING:
     from timeveil.models.series.judges.attack import SeriesBreach  # noqa: F401 what an attack gives

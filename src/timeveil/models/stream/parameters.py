@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from timeveil.domain.lines import READING, Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain.lines import READING, AnyAdversary, Reading, accept_risk, allow_loss, fold_spellings
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.errors import ParameterError, raising
-from timeveil.models import AnyAdversary
 
 if TYPE_CHECKING:
     from timeveil.models.stream.judges.attack import StreamBreach  # noqa: F401 what an attack gives
