@@ -229,7 +229,9 @@ def dense(codes: Integers, space: int) -> tuple[Integers, int]:
         return index, len(values)
     seen = np.zeros(space, dtype=bool)
     seen[codes] = True
-    return (np.cumsum(seen, dtype=np.int64) - 1)[codes], int(seen.sum())
+    number: npt.NDArray[Any] = np.cumsum(seen, dtype=np.int32 if space < 2**31 else np.int64)
+    number -= 1
+    return number[codes].astype(np.int64, copy=False), int(number[-1]) + 1 if space else 0
 
 
 def ranked(values: Integers) -> tuple[Integers, Integers]:
@@ -245,11 +247,15 @@ def ranked(values: Integers) -> tuple[Integers, Integers]:
         ordered, index = np.unique(values, return_inverse=True)
         return ordered, index.astype(np.int64, copy=False).ravel()
     # Value and row in one word: a plain sort of words is several times faster than one that moves rows.
-    words = np.sort((values - low) << bits | np.arange(len(values)))
+    words = values - low
+    words <<= bits
+    words |= np.arange(len(values))
+    words.sort()
     index, sorted_values = np.empty(len(values), dtype=np.int64), words >> bits
+    words &= (1 << bits) - 1  # the rows
     fresh = np.ones(len(values), dtype=bool)
     np.not_equal(sorted_values[1:], sorted_values[:-1], out=fresh[1:])
-    index[words & ((1 << bits) - 1)] = np.cumsum(fresh) - 1
+    index[words] = np.cumsum(fresh) - 1
     return sorted_values[fresh] + low, index
 
 

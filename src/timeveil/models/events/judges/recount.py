@@ -130,7 +130,9 @@ class _Visits:
         if owners * len(cells) >= 2**62:
             owner, owners = dense(owner, owners)
         # Owners rise with their label, and cells with label and time: one number sorts by all three.
-        visits = distinct(owner * len(cells) + cell)
+        owner *= len(cells)
+        owner += cell
+        visits = distinct(owner)
         parts = (cells // times, cells % times, visits % len(cells))
         labels, at, visited = (part.astype(np.int32) for part in parts)
         return cls(labels, at, np.bincount(cell), visits // len(cells), visited)

@@ -144,6 +144,8 @@ def check(evidence: Evidence) -> Verdict:
             repeated.require_earlier(evidence)
             findings.open_ledger(release, evidence.private)
             _check_definition(evidence, findings)
+            if not findings.violations:  # what is counted again rests on all of this
+                check_candidates(evidence, findings)
     return findings.verdict()
 
 
@@ -248,8 +250,6 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     numbers = len(groups), len(distinct(classes[0])), len(distinct(group * classes[2] + classes[0]))
     same = len(set(numbers)) == 1
     findings.expect("ledger-groups", same, groups=numbers[0], classes=numbers[1], pairs=numbers[2])
-    if not findings.violations:  # what is counted again rests on all of this
-        check_candidates(evidence, findings)
 
 
 def _check_roles(evidence: Evidence, findings: Findings) -> bool:
