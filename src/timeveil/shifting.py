@@ -34,8 +34,7 @@ from timeveil.reading import read
 from timeveil.reading.risks import reads_as_time
 
 METHOD = "shift-dates"
-SAMPLE = 1_000
-"""How many people are attacked at most."""
+SAMPLE = 1_000  # how many people are attacked at most
 STATEMENT = (
     "The dates of each person were shifted by a secret number of days. This is pseudonymisation: nothing is "
     "promised, and the table is still about people who can be found."

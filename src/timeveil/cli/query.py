@@ -191,11 +191,8 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
         ranges |= dict.fromkeys(columns_named([names], instants), span)
     shape = _shape(options, instants)
     if not ranges and shape is None:
-        raise ParameterError(
-            "nothing is asked of the series",
-            hint="ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or "
-            "--like",
-        )
+        hint = "ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or --like"
+        raise ParameterError("nothing is asked of the series", hint=hint)
     values = tv.RangeCount(ranges) if ranges else None
     question: Any = values if shape is None else shape
     if shape is not None and values is not None:
@@ -234,10 +231,8 @@ def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
     """`NAME=LOW:HIGH`; a side left empty is open."""
     names, mark, span = text.rpartition("=")
     low, colon, high = span.partition(":")
-    error = ParameterError(
-        f"{option} is not of the form NAME=LOW:HIGH with finite numbers",
-        hint=f"write {option} {example}; a side left empty is open",
-    )
+    message = f"{option} is not of the form NAME=LOW:HIGH with finite numbers"
+    error = ParameterError(message, hint=f"write {option} {example}; a side left empty is open")
     if not (names and mark and colon):
         raise error
     with raising(error, on=ValueError):
@@ -263,19 +258,13 @@ def _numbers(text: str) -> list[float]:
         return _parsed(text)
     except ValueError:
         path = Path(text)
-    no_file = InputError(
-        "--like is neither numbers nor a file of text",
-        hint="give a number per instant, such as --like 1,2,4,3, or a file that has them",
-        code="file-missing",
-    )
-    no_numbers = InputError(
-        f"`{path.name}` does not hold numbers with commas, blanks or lines between",
-        hint="put one number per instant into it, and nothing else",
-        code="file-unreadable",
-    )
-    with raising(no_file, on=(OSError, ValueError)):
+    message = "--like is neither numbers nor a file of text"
+    hint = "give a number per instant, such as --like 1,2,4,3, or a file that has them"
+    with raising(InputError(message, hint=hint, code="file-missing"), on=(OSError, ValueError)):
         content = small_text(path, "a file with a shape has")
-    with raising(no_numbers, on=ValueError):
+    message = f"`{path.name}` does not hold numbers with commas, blanks or lines between"
+    hint = "put one number per instant into it, and nothing else"
+    with raising(InputError(message, hint=hint, code="file-unreadable"), on=ValueError):
         return _parsed(content)
 
 

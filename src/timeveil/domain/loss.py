@@ -9,8 +9,7 @@ from timeveil.errors import InfeasibleError
 
 LARGEST_LOSS = 0.25
 """Above this share, withholding is refused unless it is allowed, and not offered as a way out."""
-UNITS: Mapping[str, str] = {"bits": "bits"}
-"""The losses that are no shares, and what they are counted in."""
+UNITS: Mapping[str, str] = {"bits": "bits"}  # the losses that are no shares, and what they are counted in
 
 
 def refuse_loss(parameters: Parameters, withheld: int, of: int, noun: str, hint: str) -> None:

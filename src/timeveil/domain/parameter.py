@@ -27,8 +27,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar, dataclass_
 from timeveil.errors import ParameterError
 
 Kind = Literal["whole", "number", "flag", "choice", "text", "names", "pair", "list", "mapping", "any"]
-Problem = tuple[str, str] | None
-"""What a rule finds: what is wrong and the hint, or None."""
+Problem = tuple[str, str] | None  # what a rule finds: what is wrong and the hint, or None
 F = TypeVar("F", bound=Callable[..., Problem])
 REQUIRED: Any = object()  # the default of a parameter that has none
 OFF = "off"

@@ -14,8 +14,7 @@ from timeveil.domain.parameter import Parameters
 from timeveil.domain.roles import Derived, Roles, columns_named
 from timeveil.errors import ParameterError, TimeveilError
 
-Instants = Callable[[Sequence[str]], tuple[str, ...]]
-"""How lists of instants are read."""
+Instants = Callable[[Sequence[str]], tuple[str, ...]]  # how lists of instants are read
 
 _WIDE_OR_LONG = "wide: {series} of columns; long: {respondent}, {time} and {value}"
 _ITEMS_OR_SERIES = "transactions: {respondent} and {item}; series: {series} of columns"

@@ -21,8 +21,7 @@ _MARGIN, _LONGEST_NAME = 24, 44
 _DISTINCT_SIZES = 12
 """Up to this many different sizes have a bar each; more are counted in ranges that double."""
 _COLUMNS = 60  # at most this many columns fit side by side; more are added up
-_WIDEST, _NUMBERED = 46, 22
-"""Width of a column at most, and from which on it has room for its number."""
+_WIDEST, _NUMBERED = 46, 22  # width of a column at most, and from which on it has room for its number
 
 
 @dataclass(frozen=True, slots=True)

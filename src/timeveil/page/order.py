@@ -15,8 +15,7 @@ from timeveil.page.svg import Picture, path, rect, text, text_width
 _HEIGHT, _ROW, _GAP, _MARGIN = 30.0, 66.0, 26.0, 28.0
 _SWEEPS = 80
 _NOTE = "dashed: with gaps, some times are in no granule"
-_Node = str | tuple[str, str, int]
-"""A granularity's name, or the way point of a line in a row."""
+_Node = str | tuple[str, str, int]  # a granularity's name, or the way point of a line in a row
 
 
 def order_picture(granularities: Iterable[Granularity]) -> Picture:

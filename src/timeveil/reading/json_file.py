@@ -20,8 +20,7 @@ from timeveil.reading.files import refuse_columns
 from timeveil.reading.text_file import BLOCK_BYTES, FAILURES, TextFile
 
 _HEAD_ROWS = 1000
-_ROWS, _BYTES = 65_536, 1 << 24
-"""What is made into one table at a time, at most."""
+_ROWS, _BYTES = 65_536, 1 << 24  # what is made into one table at a time, at most
 _LITERALS = {True: "true", False: "false"}
 
 

@@ -135,10 +135,7 @@ class ManyFiles:
         return InputError(f"`{path.name}` {what}", hint=hint, facts={"file": path.name})
 
 
-_ANY_FORM = Form()
-
-
-def open_source(table: Any, form: Form = _ANY_FORM) -> Source:
+def open_source(table: Any, form: Form) -> Source:
     """The source for a path or for an object of another library."""
     if isinstance(table, str | os.PathLike):
         return _open_path(Path(table), form)

@@ -123,9 +123,8 @@ def _known(encoding: str | None) -> str | None:
     """The usual name of an encoding, or an error if it is none for text."""
     if encoding is None:
         return None
-    error = ParameterError(
-        "`encoding` is not an encoding of text", hint='write {encoding="cp1252"}, or utf-8, utf-16, latin-1'
-    )
+    hint = 'write {encoding="cp1252"}, or utf-8, utf-16, latin-1'
+    error = ParameterError("`encoding` is not an encoding of text", hint=hint)
     with raising(error, on=(LookupError, ValueError)):
         "".encode(encoding)  # a codec that is not for text is a LookupError
         return codecs.lookup(encoding).name

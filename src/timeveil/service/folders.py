@@ -48,8 +48,7 @@ LINES = (".csv", ".tsv", ".jsonl", ".ndjson")
 LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
 
 
-Look: TypeAlias = tuple[str, int, int]
-"""Name, size and time of change of a file."""
+Look: TypeAlias = tuple[str, int, int]  # name, size and time of change of a file
 
 
 class Arrival(NamedTuple):

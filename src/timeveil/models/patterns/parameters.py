@@ -56,55 +56,42 @@ class PatternParameters(Reading):
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(
-        "Support a published pattern needs: a share below 1, or a number of people.", above=0, example=0.02
-    )
+        "Support a published pattern needs: a share below 1, or a number of people.", above=0, example=0.02)
     method: Literal["additive", "tight", "clone", "suppressive", "itemset"] = parameter(
-        "How small groups are hidden; the first three lose no pattern.", default="additive", example="tight"
-    )
+        "How small groups are hidden; the first three lose no pattern.", default="additive", example="tight")
     symbols: int = parameter(
         "Series: number of symbols at an instant.",
-        default=6, at_least=2, at_most=MOST_SYMBOLS, example=4
-    )
+        default=6, at_least=2, at_most=MOST_SYMBOLS, example=4)
     structural: bool = parameter(
         "Series: whether readers are taken to know that each person has exactly one symbol per instant.",
-        default=True, off="Series: ignore that each person has exactly one symbol per instant."
-    )
+        default=True, off="Series: ignore that each person has exactly one symbol per instant.")
     center: Literal["mean", "median"] = parameter(
-        "Series: centre that symbols are measured from.", default="mean", example="median"
-    )
+        "Series: centre that symbols are measured from.", default="mean", example="median")
     instants: tuple[str, ...] | None = parameter(
-        "Series: instants whose patterns are published; all if not set.", default=None, example=["h06..h12"]
-    )
+        "Series: instants whose patterns are published; all if not set.", default=None, example=["h06..h12"])
     max_len: int | None = parameter(
-        "Largest number of items in a pattern.", default=None, at_least=1, at_most=10**6, example=4
-    )
+        "Largest number of items in a pattern.", default=None, at_least=1, at_most=10**6, example=4)
     published: Literal["frequent", "closed"] = parameter(
         "Publish all frequent patterns, or only closed ones: no longer pattern has the same count.",
-        default="frequent", example="closed"
-    )
+        default="frequent", example="closed")
     cap: int = parameter(
         "Number of patterns at which the search stops with an error.",
-        default=5_000_000, at_least=1, at_most=2**31 - 1, example=1_000_000
-    )
+        default=5_000_000, at_least=1, at_most=2**31 - 1, example=1_000_000)
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
-        default=None, example="linear"
-    )
+        default=None, example="linear")
     nulls: Literal["error", "drop"] = parameter(
         "Transactions: rows without a person or an item: refuse or leave out.",
-        default="error", example="drop"
-    )
+        default="error", example="drop")
     repeats: Literal["error", "once"] = parameter(
         "Transactions: an item that a person has several times: refuse, or count it once.",
-        default="error", example="once"
-    )
+        default="error", example="once")
     fold_spellings: bool = fold_spellings()
     allow_loss: bool = allow_loss()
     beside: Any = parameter(
         "Series release of the same people, if one exists; without {force}, that is refused.",
         default=None, example="published-series", metavar="DIR", private=True,
-        opened="tv.open_release({})"
-    )
+        opened="tv.open_release({})")
     force: bool = parameter("Publish even though a series release shows the same people.", default=False)
 
     @rule("min_support", "k")
@@ -133,11 +120,9 @@ class PatternAdversary(AnyAdversary["PatternBreach"]):
 
     bounds: bool = parameter(
         "Whether to look for the least and the most people that a group can have.",
-        default=True, off="Do not look for the least and the most people that a group can have."
-    )
+        default=True, off="Do not look for the least and the most people that a group can have.")
     seconds: float = parameter(
-        "Longest time for each such search, in seconds.", default=5, above=0, example=60, metavar="SECONDS"
-    )
+        "Longest time for each such search, in seconds.", default=5, above=0, example=60, metavar="SECONDS")
 
 
 PARAMETERS, ADVERSARY = PatternParameters, PatternAdversary

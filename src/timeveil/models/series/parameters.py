@@ -54,41 +54,31 @@ class SeriesParameters(Reading):
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
     p: int = parameter("Number of series that must share each pattern in an envelope.", at_least=1, example=5)
     method: Literal["adaptive", "kapra", "naive", "representative"] = parameter(
-        "How groups and patterns are formed; adaptive loses least.", default="adaptive", example="kapra"
-    )
+        "How groups and patterns are formed; adaptive loses least.", default="adaptive", example="kapra")
     shape_weight: float = parameter(
         "Weight of the pattern against the values: 2 for narrow envelopes, 10 for both, 50 and up for shape.",
-        default=50, at_least=0, at_most=1_000_000, example=10, methods=WEIGHING
-    )
+        default=50, at_least=0, at_most=1_000_000, example=10, methods=WEIGHING)
     effort: int = parameter(
         "How long groups are improved; 0 is fastest.",
-        default=1, at_least=0, at_most=1_000, example=2, methods=WEIGHING
-    )
+        default=1, at_least=0, at_most=1_000, example=2, methods=WEIGHING)
     max_level: int = parameter(
         "Largest number of symbols possible at an instant.",
-        default=20, at_least=2, at_most=MOST_SYMBOLS, example=20
-    )
+        default=20, at_least=2, at_most=MOST_SYMBOLS, example=20)
     center: Literal["mean", "median"] = parameter(
-        "Centre that patterns are measured from.", default="mean", example="median"
-    )
+        "Centre that patterns are measured from.", default="mean", example="median")
     round_outward: int | None = parameter(
         "Significant digits that envelopes are rounded outward to; off publishes people's exact values.",
-        default=3, at_least=1, at_most=MOST_DIGITS, example=2
-    )
+        default=3, at_least=1, at_most=MOST_DIGITS, example=2)
     l: int | None = parameter(
         "Replace sensitive numbers until at most 1 in l of those who share a pattern has the same one.",
-        default=None, at_least=2, example=3
-    )
+        default=None, at_least=2, example=3)
     publish_values: tuple[str, ...] | None = parameter(
-        "Instants whose envelopes are published; all if not set.", default=None, example=["h06..h12"]
-    )
+        "Instants whose envelopes are published; all if not set.", default=None, example=["h06..h12"])
     publish_pattern: tuple[str, ...] | None = parameter(
-        "Instants whose pattern is published; all if not set.", default=None, example=["h00..h12"]
-    )
+        "Instants whose pattern is published; all if not set.", default=None, example=["h00..h12"])
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
-        default=None, example="linear"
-    )
+        default=None, example="linear")
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
     allow_loss: bool = allow_loss()
@@ -124,14 +114,12 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
 
     values: int | Sequence[str] | Literal["all"] | None = parameter(
         "Number of values the outsider knows, or their instants; knowing all exactly includes the shape.",
-        default="all", example=3, metavar="N|all|none|C,C,..."
-    )
+        default="all", example=3, metavar="N|all|none|C,C,...")
     tolerance: float = parameter("How far off known values may be.", default=0, at_least=0, example=0.5)
     pattern: bool = parameter("The outsider also knows the shape.", default=False)
     seed: int = parameter("Seed of random choices.", default=0, at_least=0, example=1)
     sample: int | None = parameter(
-        "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000
-    )
+        "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000)
 
     def __post_init__(self) -> None:
         if isinstance(self.values, Sequence) and not isinstance(self.values, str):

@@ -152,12 +152,10 @@ def mined(rows: Baskets, size: int, kinds: int, least: int, longest: int | None 
         frequent[0] = True
         family = replace(wider, support=counts).only(frequent)
         if family.number - 1 > MOST_PATTERNS:
-            raise InfeasibleError(
-                f"more than {MOST_PATTERNS:,} patterns have {least:,} people or more",
-                hint="judge a release with a larger min_support, or with max_len",
-                code="too-many-patterns",
-                facts={"patterns": MOST_PATTERNS, "min_support": least},
-            )
+            message = f"more than {MOST_PATTERNS:,} patterns have {least:,} people or more"
+            hint = "judge a release with a larger min_support, or with max_len"
+            facts = {"patterns": MOST_PATTERNS, "min_support": least}
+            raise InfeasibleError(message, hint=hint, code="too-many-patterns", facts=facts)
         if not (frequent & fresh)[1:].any():
             return family
         wider, fresh = with_border(family, longest or size)

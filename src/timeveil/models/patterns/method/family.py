@@ -189,12 +189,10 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
 
 
 def _too_many(least: int, most: int) -> ParameterError:
-    return ParameterError(
-        f"more than {most - 1:,} patterns have {least:,} rows or more",
-        hint="raise {min_support}, or set {max_len}",
-        code="too-many-patterns",
-        facts={"patterns": most - 1, "min_support": least},
-    )
+    message = f"more than {most - 1:,} patterns have {least:,} rows or more"
+    hint = "raise {min_support}, or set {max_len}"
+    facts = {"patterns": most - 1, "min_support": least}
+    return ParameterError(message, hint=hint, code="too-many-patterns", facts=facts)
 
 
 Projection = tuple[Ints, Ints, int]

@@ -211,12 +211,10 @@ def _require_frequent(rows: Transactions, least: int, k: int) -> None:
     largest = int(np.bincount(rows.sets.items).max(initial=0))
     if largest < least:
         lower = f"lower {{min_support}} to {largest:,} or less"
-        raise InputError(
-            f"no pattern has a support of {least:,}; the largest is {largest:,}",
-            hint=lower if largest >= k else "check that it is the right table",
-            code="no-frequent-pattern",
-            facts={"min_support": least, "largest": largest, "k": k},
-        )
+        message = f"no pattern has a support of {least:,}; the largest is {largest:,}"
+        hint = lower if largest >= k else "check that it is the right table"
+        facts = {"min_support": least, "largest": largest, "k": k}
+        raise InputError(message, hint=hint, code="no-frequent-pattern", facts=facts)
 
 
 def _assemble(

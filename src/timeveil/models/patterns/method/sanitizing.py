@@ -301,9 +301,7 @@ def _least_supported(completion: Completed, boxes: Boxes) -> Ints:
 
 def _require_patterns(family: Family, what: str, lost: int, total: int) -> None:
     if len(family) == 1:
-        raise InfeasibleError(
-            f"no pattern is left when {lost:,} of {total:,} {what}s are withheld",
-            hint='use {method="additive"}, which loses no pattern, or raise {min_support}',
-            code="no-frequent-pattern",
-            facts={"suppressed": lost, "of": total},
-        )
+        message = f"no pattern is left when {lost:,} of {total:,} {what}s are withheld"
+        hint = 'use {method="additive"}, which loses no pattern, or raise {min_support}'
+        facts = {"suppressed": lost, "of": total}
+        raise InfeasibleError(message, hint=hint, code="no-frequent-pattern", facts=facts)

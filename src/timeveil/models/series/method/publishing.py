@@ -169,12 +169,10 @@ def _require_k_series(series: int, k: int) -> None:
     if series < k:
         count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
         hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
-        raise InfeasibleError(
-            f"the table holds {count}, so no envelope can be shared by {k}",
-            hint=hints.get(series, f"lower {{k}} to at most {series}"),
-            code="too-few-people",
-            facts={"people": series, "k": k, "best_k": series},
-        )
+        message = f"the table holds {count}, so no envelope can be shared by {k}"
+        hint = hints.get(series, f"lower {{k}} to at most {series}")
+        facts = {"people": series, "k": k, "best_k": series}
+        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
 def _require_free_names(instants: Sequence[str], roles: Roles) -> None:

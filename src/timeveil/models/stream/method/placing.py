@@ -32,10 +32,8 @@ import numpy.typing as npt
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
 
 Ints = npt.NDArray[np.int64]
-Cells = dict[int, list[int]]
-"""Value to the records that have it, in random order."""
-People = Mapping[int, Hashable]
-"""Record to person; empty where that is unknown."""
+Cells = dict[int, list[int]]  # value to the records that have it, in random order
+People = Mapping[int, Hashable]  # record to person; empty where that is unknown
 
 CELLS, MIXING, BUCKETS, TIES, TURNS = b"cells", b"mixing", b"buckets", b"ties", b"turns"
 """What words are drawn for."""

@@ -33,8 +33,7 @@ Ties = Sequence[int] | None
 """A random number for every value, which decides between equal gains; None: the smallest value wins."""
 Move = tuple[int, int | None, int]
 """Origin, the slot left (None for a record that was withheld), the slot entered."""
-Published = dict[int, dict[int, int]]
-"""Value to origin to number of records."""
+Published = dict[int, dict[int, int]]  # value to origin to number of records
 
 
 def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = None) -> None:

@@ -28,8 +28,7 @@ from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
 
 DENSE = 8  # A table over a range of numbers beats a sort, up to this many entries per number
-Columns = list[tuple[str, str, pa.DataType]]
-"""Name, role and type."""
+Columns = list[tuple[str, str, pa.DataType]]  # name, role and type
 
 
 @dataclass(frozen=True, slots=True)
