@@ -38,6 +38,7 @@ EVERY_VALUE: dict[str, Any] = {
     "max_levels": {"zip": 1},
     "after": ["a.ledger", "b.ledger"],
     "append": True,
+    "origin": "first",
     "gaps": "skip",
     "nulls": "withhold",
     "fold_spellings": True,
@@ -105,6 +106,7 @@ def test_every_parameter_is_written() -> None:
         "--suppress 0.25 --recode refined --weight zip=2 --protect b=at-most:1/3 --dominance 0.5 --visits 2 "
         "--hierarchy zip=prefixes:3 --level zip=1 --max-level zip=1 "
         "--after a.ledger --after b.ledger --append "
+        "--origin first "
         "--gaps skip --nulls withhold --fold-spellings --accept-risk a --allow-loss --calendar c.toml "
         "--engine duckdb --memory-limit 2GB --zone UTC --unit day --time-format %d/%m/%Y --decimal comma "
         "--delimiter tab --encoding cp1252 --sheet 2024 "
@@ -119,7 +121,7 @@ def test_every_parameter_is_written() -> None:
         'protect={"b": "at-most:1/3"}, dominance=0.5, visits=2, '
         'hierarchies={"zip": "prefixes:3"}, levels={"zip": 1}, max_levels={"zip": 1}, '
         'after=[tv.open_ledger("a.ledger"), tv.open_ledger("b.ledger")], append=True, '
-        'gaps="skip", nulls="withhold", fold_spellings=True, accept_risk=["a"], '
+        'origin="first", gaps="skip", nulls="withhold", fold_spellings=True, accept_risk=["a"], '
         "allow_loss=True, "
         'definitions=tomllib.loads(Path("c.toml").read_text())["granularity"], engine="duckdb", '
         'memory_limit="2GB", zone="UTC", unit="day", time_format="%d/%m/%Y", decimal="comma", '

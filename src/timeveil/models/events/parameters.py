@@ -113,6 +113,10 @@ class EventParameters(Reading):
         "late wait until k people share their group.",
         default=False, applies_with="after"
     )
+    origin: Literal["first"] | None = parameter(
+        "Count time from the first row of each person instead of by the calendar.",
+        default=None, example="first"
+    )
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
         "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",
         default="error", example="skip"
@@ -169,12 +173,13 @@ class EventParameters(Reading):
         fault = "a weight is not a number above 0 and below 1,000,000"
         return None if all(numbers) else (fault, "give a number, such as 2")
 
-    @rule("after", "recode", "protect", "dominance", "visits", "engine")
+    @rule("after", "recode", "protect", "dominance", "visits", "origin", "engine")
     def people_alone_are_counted_over_releases(self) -> Problem:
         """What was published before cuts groups that nobody sees; only people are counted in them."""
         if not self.after:
             return None
         usual = {"recode": "global", "protect": None, "dominance": None, "visits": 1, "engine": "memory"}
+        usual["origin"] = None  # an event is found again by its time, too
         for name, value in usual.items():
             if getattr(self, name) != value:
                 return f"`{name}` cannot be combined with `after`", f"leave {{{name}}} out"

@@ -56,6 +56,7 @@ MANIFEST = checks.manifest_of(
             "nulls": one_of("error", "withhold"),
             "granularities": checks.NAMES_OR_NULL,
             "recode?": one_of("refined", "local", "tiling"),
+            "origin?": one_of("first"),
             **_FURTHER,
             "append?": FLAG,
             **checks.IF_SET,

@@ -47,6 +47,7 @@ from timeveil.models.events.method.local import (
     refuse_weights,
     stated_steps,
 )
+from timeveil.models.events.method.origin import since_first
 from timeveil.models.events.method.protect import refuse_roles
 from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
@@ -88,6 +89,7 @@ def generalize_time(
     after: Sequence[Ledger] = (),
     append: bool = False,
     engine: str = "memory",
+    origin: Literal["first"] | None = None,
     gaps: Gaps = "error",
     nulls: Literal["error", "withhold"] = "error",
     unit: str | None = None,
@@ -139,6 +141,8 @@ def generalize_time(
         relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
         if engine == "memory":
             relation = replace(relation, data=with_dictionaries(relation.table))
+    if parameters.origin:
+        relation = since_first(relation)
     refuse_roles(parameters.protect, relation.roles.sensitive)
     ways = {**dict.fromkeys(relation.durations, DURATIONS), **(hierarchies or {})}
     ladders = ladders_of(ways, levels or {}, max_levels or {}, relation.roles)
