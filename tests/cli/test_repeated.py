@@ -78,7 +78,7 @@ def test_a_saved_job_continues_a_release(cli: Cli, first: None) -> None:
     assert cli("verify out --ledger ledger --after first.ledger").code == 0
     # A third release needs the ledgers of both.
     lacking = cli(f"{RUN} --suppress 0.2 --after ledger --out third")
-    assert (lacking.code, "1 that" in lacking.err) == (2, True)
+    assert (lacking.code, "1 release that `after` lacks" in lacking.err) == (2, True)
     third = cli(f"{RUN} --suppress 0.2 --after first.ledger --after ledger --out third --ledger third.ledger")
     assert third.code == 0, third.err
     assert cli("verify third --ledger third.ledger --after first.ledger --after ledger").code == 0
@@ -203,3 +203,26 @@ def test_what_was_shown_already_cannot_be_mended(cli: Cli, first: None) -> None:
     """A larger k than that of an earlier release."""
     said = cli(f"{RUN.replace('--k 4', '--k 9')} --suppress 0.5 --after first.ledger --out out")
     assert (said.code, "earlier release 1 shows" in said.err) == (3, True)
+
+
+def test_a_ledger_counts_once(cli: Cli, first: None) -> None:
+    """The promise states a number of releases."""
+    said = cli(f"{RUN} --suppress 0.05 --after first.ledger --after first.ledger --out out")
+    assert said.code == 2
+    assert "ledger 2 of `after` is named twice" in said.err
+    assert not Path("out").exists()
+
+
+def test_a_corrected_table_with_the_same_groups_is_another_release() -> None:
+    """Results are corrected and no time is: all rows stay in their groups, and both ledgers are needed."""
+    table = VISITS.select(["patient", "taken_at", "case", "result"])
+    roles = tv.Roles(respondent="patient", time="taken_at", event="case", sensitive=["result"])
+    _, one = tv.generalize_time(table, roles, 4)
+    other = table.set_column(3, "result", pa.array(["normal"] * len(table)))
+    _, two = tv.generalize_time(other, roles, 4, after=[one])
+    assert one.table["group"].equals(two.table["group"])
+    with pytest.raises(tv.ParameterError, match="made after 1 release that `after` lacks"):
+        tv.generalize_time(table, roles, 4, after=[two])
+    release, ledger = tv.generalize_time(table, roles, 4, after=[one, two])
+    assert release.guarantee.after == 2
+    assert tv.verify(release, ledger)

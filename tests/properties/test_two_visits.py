@@ -99,3 +99,11 @@ def test_a_promise_that_was_not_kept_is_noticed() -> None:
 def test_rows_that_are_not_made_coarser_alike_cannot_promise_it(way) -> None:
     with pytest.raises(tv.ParameterError, match="two known visits"):
         tv.generalize_time(table_of(TWICE), ROLES, 3, visits=2, recode=way)
+
+
+def test_a_way_that_cannot_promise_it_is_not_offered() -> None:
+    """Steps of their own are refused with two visits, so that what they would save is not worked out."""
+    rows = [(who, "f", dt.date(2006, 1, day)) for who in "abcdef" for day in (2, 3)]
+    for number in (1, 2):
+        _, ledger = tv.generalize_time(table_of(rows), ROLES, 3, visits=number)
+        assert ("bits" in ledger.facts) == (number == 1)

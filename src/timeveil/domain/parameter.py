@@ -56,7 +56,8 @@ class Range(NamedTuple):
         end = "" if self.at_most == LARGEST else f"{self.at_most:,}"
         end = end if self.below == math.inf else f"below {self.below:,}"
         if self.above > -math.inf:
-            return f"above {self.above:,}" + (f" and up to {end}" if end else "")
+            last = end if self.below < math.inf else f"up to {end}"
+            return f"above {self.above:,}" + (f" and {last}" if end else "")
         if start and end:
             return f"from {start} to {end}"
         return f"of at least {start}" if start else end and f"up to {end}"

@@ -112,9 +112,10 @@ class Ledger:
 
     @property
     def fingerprint(self) -> str:
-        """A number that tells this ledger from others: which row went into which group."""
+        """A number that tells this ledger from others: which row went into which group, and after what."""
         groups = np.asarray(pc.fill_null(self.table["group"].cast(pa.int64()), -1))
-        return hashlib.sha256(groups.tobytes()).hexdigest()[:16]
+        before = "".join(self.facts.get("after", ()))  # a corrected table may have the groups of the last
+        return hashlib.sha256(before.encode() + groups.tobytes()).hexdigest()[:16]
 
     @property
     def table(self) -> pa.Table:

@@ -58,7 +58,11 @@ def test_columns_of_every_kind(values, promise, engine) -> None:
     ("values", "promise", "message"),
     [
         (["a", "b"], tv.Closeness(0.1), "is text, which has no order"),
-        (["a", "b"], tv.Closeness(0.1, order=["a", "c"]), "1 value of `value` not in the order"),
+        (
+            ["a", "b"],
+            tv.Closeness(0.1, order=["a", "c"]),
+            "the order of the promise lacks 1 value of `value`",
+        ),
         (["a", "b"], tv.Distinct(3), "has 2 different values, and the promise distinct needs 3"),
         (["a", "b"], tv.AtMost(1 / 3), "has 2 different values, and the promise at-most needs 3"),
         (["a", "b"], tv.Entropy(2.1), "has 2 different values, and the promise entropy needs 3"),
@@ -67,7 +71,7 @@ def test_columns_of_every_kind(values, promise, engine) -> None:
         (["a", "b"], "most:1/3", "cannot be read"),
         (["a", "b"], "distinct:3:none", "cannot be read"),
         (["a", "b"], "closeness:0.1:a<a", "not a list of different values"),
-        (["a", "b"], "at-most:1/2:a|c", "1 named value of `value` not in the table"),
+        (["a", "b"], "at-most:1/2:a|c", "the table lacks 1 named value of `value`"),
         (["a", "b"], "at-most:1/2:a|a", "not a list of different values"),
     ],
 )

@@ -150,6 +150,11 @@ class EventParameters(Reading):
         earlier = len(self.after) or None
         return KAnonymity(self.k, self.protect, self.dominance, visits=self.visits, after=earlier)
 
+    @property
+    def may_have_steps(self) -> bool:
+        """Whether rows could be published at steps of their own with the other parameters as they are."""
+        return self.gaps != "suppress" and self.visits == 1
+
     @rule("memory_limit", "engine")
     def only_duckdb_keeps_a_limit(self) -> Problem:
         """A limit that nothing keeps would be a false comfort."""

@@ -34,6 +34,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, decode_dictionaries
+from timeveil.domain.wording import counted as how_many
 from timeveil.engines import Cells, Codes, Int64s
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.events.parameters import EventParameters
@@ -319,14 +320,24 @@ def _refuse_incomplete(ledgers: Sequence[Ledger]) -> None:
     """A release that was made after others extends the promise to these."""
     prints = [ledger.fingerprint for ledger in ledgers]
     for number, ledger in enumerate(ledgers, start=1):
+        if any(_is_same(ledger, other) for other in ledgers[: number - 1]):
+            message = f"ledger {number} of `after` is named twice, and its release counts once"
+            raise ParameterError(message, hint="name each ledger once with {after}", code="ledger-mismatch")
         missing = [earlier for earlier in ledger.facts.get("after", ()) if earlier not in prints]
         if missing:
-            message = (
-                f"the release of ledger {number} of `after` was made after {len(missing)} that are not named"
-            )
+            others = how_many(len(missing), "release")
+            message = f"ledger {number} of `after` is of a release made after {others} that `after` lacks"
             raise ParameterError(
                 message, hint="name the ledgers of all earlier releases with {after}", code="ledger-mismatch"
             )
+
+
+def _is_same(ledger: Ledger, other: Ledger) -> bool:
+    """Whether two ledgers are one, read twice perhaps."""
+    if ledger.fingerprint != other.fingerprint or ledger.facts != other.facts:
+        return False
+    first, second = (decode_dictionaries(each.original.table) for each in (ledger, other))
+    return bool(first.equals(second))
 
 
 def _refuse_small(classes: Int64s, of_event: Int64s, person: Int64s, k: int) -> None:

@@ -251,7 +251,7 @@ def _assemble(
     }
     if counts.earlier:
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
-    elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.gaps != "suppress":
+    elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.may_have_steps:
         facts["bits"] = bits_of_ways(counts, chosen, partial(_is_feasible, counts))
     label = plan.named or chosen.granularity
     return _pair(plan, label, mappings, published, sections, facts, nodes)

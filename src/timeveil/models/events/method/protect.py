@@ -148,7 +148,7 @@ def _bounded(name: str, values: pa.Array, rank: Int64s, promise: AnyProtection) 
         index = pc.index_in(values.cast(pa.string()), pa.array(named, pa.string()))
         missing = len(named) - pc.count_distinct(index).as_py()
         if missing:
-            message = f"{counted(missing, 'named value')} of `{name}` not in the table"
+            message = f"the table lacks {counted(missing, 'named value')} of `{name}`"
             raise ParameterError(message, hint="name values as the table spells them")
         bounded[rank[np.asarray(index.is_valid())]] = True
     return bounded
@@ -183,7 +183,7 @@ def _ranks(name: str, values: pa.Array, promise: AnyProtection) -> Int64s:
         listed = pa.array([*promise.order, None], pa.string())
         ranks = pc.index_in(spelt.cast(pa.string()), listed, skip_nulls=False)
         if ranks.null_count:
-            message = f"{counted(ranks.null_count, 'value')} of `{name}` not in the order of its promise"
+            message = f"the order of the promise lacks {counted(ranks.null_count, 'value')} of `{name}`"
             raise ParameterError(message, hint="list every value that occurs, from low to high")
     return np.unique(ranks.to_numpy(), return_inverse=True)[1].ravel().astype(np.int64)
 

@@ -258,8 +258,8 @@ class Counts:
         return self._guarded[node]
 
     def _with_short_groups(self, node: Node, tally: Tally) -> Tally:
-        group, people, _ = self.groups(node)
-        published, rows = self.published(node), self.cells.rows
+        group, people, keeps = self.groups(node)
+        published, rows = self._published(group, keeps), self.cells.rows
         large = (group >= 0) & (people >= self.k)[group] if len(people) else group >= 0
         withheld, waiting = published.group < 0, 0
         if self.earlier:
@@ -278,6 +278,9 @@ class Counts:
     def published(self, node: Node) -> Recoded:
         """What is left of all rows at a node without those that break a promise."""
         group, _, keeps = self.groups(node)
+        return self._published(group, keeps)
+
+    def _published(self, group: Int64s, keeps: npt.NDArray[np.bool_]) -> Recoded:
         visible = (group >= 0) & np.append(keeps, False)[group]
         if self.earlier:
             visible &= self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
