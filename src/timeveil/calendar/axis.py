@@ -123,6 +123,24 @@ def derive(name: str, civil_seconds: Ints) -> pa.Array:
     return pa.array(CYCLIC[name]).take(pa.array(codes))
 
 
+def durations(
+    axis: TimeAxis, start: pa.ChunkedArray, end_axis: TimeAxis, end: pa.ChunkedArray
+) -> pa.ChunkedArray:
+    """Whole days from one time to another, or hours if both have a time of day, or the unit of both."""
+    unknown = pc.or_(start.is_null(), end.is_null())
+    first, last = (
+        instants(at, pc.fill_null(times, pa.scalar(0, times.type)))
+        for at, times in ((axis, start), (end_axis, end))
+    )
+    if axis.kind == "relative":
+        length = (last - first) // unit_of(axis)[1]
+    elif pa.types.is_date32(axis.type) or pa.types.is_date32(end_axis.type):
+        length = civil(end_axis, last) // DAY - civil(axis, first) // DAY
+    else:
+        length = (last - first) // HOUR
+    return pa.chunked_array([pa.array(length, pa.int64(), mask=unknown.to_numpy())])
+
+
 @dataclass(frozen=True, slots=True)
 class Offsets:
     """Segments of constant offset: segment k begins at UTC second `begins[k]` with `seconds[k]`.

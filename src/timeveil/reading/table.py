@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from timeveil.calendar.civil import DAY, HOUR
 from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import REST, Derived, Roles, require_roles
@@ -220,9 +219,11 @@ class TypedReader:
         for derived in self._derived:
             values = _derived_values(derived.name, axis, column)
             table = table.append_column(derived.column(self._time.column), values)
-        for name, until in self._roles.durations.items():
-            table = table.append_column(name, _durations(axis, column, axes[until], table[until]))
         if self._roles.until:
+            from timeveil.calendar.axis import durations  # noqa: PLC0415 (a calendar, for few tables)
+
+            for name, until in self._roles.durations.items():
+                table = table.append_column(name, durations(axis, column, axes[until], table[until]))
             # A row whose duration is unknown is withheld, as one without a time is.
             unknown = reduce(pc.or_, (table[until].is_null() for until in self._roles.until))
             position = self.columns.index(self._time.column)
@@ -285,26 +286,6 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
     # A missing time gets a value for the moment, which is removed again.
     present = pc.fill_null(times, pa.scalar(0, times.type))
     return emptied(derive(name, civil(axis, instants(axis, present))), pc.is_null(times))
-
-
-def _durations(
-    axis: TimeAxis, start: pa.ChunkedArray, end_axis: TimeAxis, end: pa.ChunkedArray
-) -> pa.ChunkedArray:
-    """Whole days from one time to another, or hours if both have a time of day, or the unit of both."""
-    from timeveil.calendar.axis import civil, instants  # noqa: PLC0415 (a calendar, for few tables)
-
-    unknown = pc.or_(start.is_null(), end.is_null())
-    first, last = (
-        instants(at, pc.fill_null(times, pa.scalar(0, times.type)))
-        for at, times in ((axis, start), (end_axis, end))
-    )
-    if axis.kind == "relative":
-        length = (last - first) // int(instants(axis, pa.array([1], axis.type))[0])
-    elif pa.types.is_date32(axis.type) or pa.types.is_date32(end_axis.type):
-        length = civil(end_axis, last) // DAY - civil(axis, first) // DAY
-    else:
-        length = (last - first) // HOUR
-    return pa.chunked_array([pa.array(length, pa.int64(), mask=unknown.to_numpy())])
 
 
 @lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
