@@ -99,16 +99,8 @@ def read(
         pushed = reader.push(pa.concat_tables(source.batches(reader.columns)))
         axis = reader.close(lambda: [pushed])
         data = reader.complete(pushed, axis)
-    return Relation(
-        resolved,
-        data,
-        axis,
-        tuple(resolved.drop),
-        source.name,
-        reader.folded,
-        reader.normal,
-        decided={**reader.decided, **source.decided},
-    )
+    dropped, decided = tuple(resolved.drop), {**reader.decided, **source.decided}
+    return Relation(resolved, data, axis, dropped, source.name, reader.folded, reader.normal, decided=decided)
 
 
 class TypedReader:
@@ -129,9 +121,8 @@ class TypedReader:
         self.columns = roles.columns
         self._derived = [quasi for quasi in roles.quasi if isinstance(quasi, Derived)]
         self._nulls = {name: FaultyRows() for name in (*self._times, roles.respondent) if name is not None}
-        named = {roles.respondent: "respondent", roles.item: "item"} | dict.fromkeys(
-            roles.sensitive, "sensitive"
-        )
+        named = {roles.respondent: "respondent", roles.item: "item"}
+        named |= dict.fromkeys(roles.sensitive, "sensitive")
         self._spellings = {name: Spellings(name, role, fold=fold) for name, role in named.items() if name}
         self._rows = 0
 
