@@ -236,9 +236,8 @@ class Counts:
     def __init__(
         self, events: Events, plan: Plan, ladders: Mapping[str, Ladder], earlier: Earlier | None = None
     ) -> None:
-        self.earlier = earlier
         self.plan, self.rows, self.people, self.k = plan, events.rows, events.people, plan.parameters.k
-        self._events, self._ladders = events, ladders
+        self._events, self._ladders, self.earlier = events, ladders, earlier
         self._codes: dict[tuple[int, ...], Int64s] = {}
         self._guarded: dict[Node, Tally] = {}
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
@@ -299,8 +298,7 @@ class Counts:
     @cached_property
     def classes(self) -> Codes:
         """The class of each cell by what was published before."""
-        classes = np.asarray(self.values(HIDDEN)).astype(np.int32)
-        return classes[self.cells.values[HIDDEN][self.cells.quasi]]
+        return np.asarray(self.values(HIDDEN)).astype(np.int32)[self.cells.values[HIDDEN][self.cells.quasi]]
 
     @cached_property
     def guard(self) -> Guard | None:
@@ -315,8 +313,7 @@ class Counts:
 
     def groups(self, node: Node) -> tuple[Int64s, Int64s, npt.NDArray[np.bool_]]:
         """The group of each cell at a node, -1 in a gap; per group its people and whether it may be shown."""
-        label = self.label(node)
-        labels, group = np.unique(label, return_inverse=True)
+        labels, group = np.unique(self.label(node), return_inverse=True)
         group = group.ravel() - int(bool(len(labels)) and labels[0] < 0)
         at = group[self.cells.cell]
         visit, groups = np.flatnonzero(at >= 0), int(group.max(initial=-1)) + 1
