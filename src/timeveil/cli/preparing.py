@@ -203,9 +203,8 @@ class Hierarchy(FileForm, Command):
         write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)
         names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
         text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
-        output.result(
-            text, {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}
-        )
+        data = {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}
+        output.result(text, data)
 
 
 def _hierarchy_csv(rule: tv.Hierarchy, values: Any, *, numbers: bool) -> str:

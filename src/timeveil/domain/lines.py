@@ -73,9 +73,8 @@ def accept_risk() -> Any:
 
 def allow_loss() -> Any:
     """The line that every method has."""
-    return parameter(
-        "Publish even if more than a quarter is withheld; otherwise that is refused.", default=False
-    )
+    meaning = "Publish even if more than a quarter is withheld; otherwise that is refused."
+    return parameter(meaning, default=False)
 
 
 class Particulars(Parameters):

@@ -339,9 +339,8 @@ class Parameters(Checked):
         values, idle = self.as_arguments(), self.idle()
         always = {name: values[name] for name in self.stated if name not in idle}
         optional = {n: v for n, v in type(self).table().items() if n not in (*self.stated, *self.unstated)}
-        return always | {
-            n: values[n] for n, line in optional.items() if not line.private and values[n] != line.default
-        }
+        public = (name for name, line in optional.items() if not line.private)
+        return always | {name: values[name] for name in public if values[name] != optional[name].default}
 
     @classmethod
     def refuse_unknown(cls, names: Iterable[str]) -> None:

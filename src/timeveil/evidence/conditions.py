@@ -306,9 +306,8 @@ def _range_of(name: str, level: str | None, bounds: tuple[Any, ...]) -> tuple[An
     dated = None in numbers if level is None else period_of(level) is not None
     low, high = (days[0] and days[0][0], days[1] and days[1][1]) if dated else numbers
     if (level is not None and not takes_ranges(level)) or low is None or high is None:
-        raise _unusable(
-            name, "is a range, which only intervals of numbers and periods of dates take where generalised"
-        )
+        fault = "is a range, which only intervals of numbers and periods of dates take where generalised"
+        raise _unusable(name, fault)
     if low > high:
         raise _unusable(name)
     return low, high

@@ -255,9 +255,8 @@ def load_toml(path: Path) -> dict[str, Any]:
     from timeveil.reading.files import read_error, small_text
 
     def unreadable(cause: Exception) -> InputError:
-        not_text = InputError(
-            f"`{path.name}` is not UTF-8 text", hint="save it as UTF-8", code="bad-encoding"
-        )
+        hint = "save it as UTF-8"
+        not_text = InputError(f"`{path.name}` is not UTF-8 text", hint=hint, code="bad-encoding")
         return not_text if isinstance(cause, UnicodeDecodeError) else read_error(path.name, cause)
 
     def not_toml(cause: Exception | str) -> ParameterError:

@@ -201,9 +201,8 @@ def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str
     guess is about.
     """
     edges, shares_before, shares_after = candidate_shares(breach, least)
-    before, after, reach = map(
-        percent, (breach.before.pinned, breach.after.pinned, breach.after.out_of_reach)
-    )
+    shares = (breach.before.pinned, breach.after.pinned, breach.after.out_of_reach)
+    before, after, reach = map(percent, shares)
     return pair_chart(
         f"How many {counted} fit what an outsider knows",
         f"Share of {breach.people:,} people. Known about each: {knows}",

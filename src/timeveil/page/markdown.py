@@ -43,12 +43,9 @@ def markdown(text: object) -> Markdown:
     parts = _shown(text).split("`")
     if len(parts) % 2 == 0:  # a backquote without its pair is a character like any other
         parts[-2:] = ["`".join(parts[-2:])]
-    return Markdown(
-        "".join(
-            f"`{part}`" if index % 2 and part else _SPECIAL.sub(r"\\\1", part)
-            for index, part in enumerate(parts)
-        )
-    )
+    for index, part in enumerate(parts):
+        parts[index] = f"`{part}`" if index % 2 and part else _SPECIAL.sub(r"\\\1", part)
+    return Markdown("".join(parts))
 
 
 def html_of(text: object) -> str:
@@ -106,9 +103,8 @@ class Table:
         )
         rows = []
         for first, *values in self.rows:
-            cells = "".join(
-                f"<td{side}>{html_of(cell)}</td>" for side, cell in zip(sides[1:], values, strict=True)
-            )
+            pairs = zip(sides[1:], values, strict=True)
+            cells = "".join(f"<td{side}>{html_of(cell)}</td>" for side, cell in pairs)
             rows.append(f'<tr><th scope="row"{sides[0]}>{html_of(first)}</th>{cells}</tr>')
         body = "\n".join(rows)
         return (

@@ -45,9 +45,8 @@ def order_picture(granularities: Iterable[Granularity]) -> Picture:
         body.append(text(_MARGIN, height, _NOTE, "soft"))
         width, height = max(width, 2 * _MARGIN + text_width(_NOTE)), height + 24
     pairs = [f"{low} is directly finer than {', '.join(highs)}" for low, highs in coarser.items() if highs]
-    return Picture(
-        "Which granularity is finer than which", f"{'; '.join(pairs)}.", height, tuple(body), width
-    )
+    description = f"{'; '.join(pairs)}."
+    return Picture("Which granularity is finer than which", description, height, tuple(body), width)
 
 
 def _layers(coarser: Mapping[str, list[str]]) -> tuple[list[list[_Node]], list[list[_Node]]]:

@@ -52,9 +52,8 @@ class Report:
     @property
     def notice(self) -> str:
         """Who may read it."""
-        return NOTICES[self.kind].replace(
-            "{except}", ", except what its issuer states" if self.stated else ""
-        )
+        exception = ", except what its issuer states" if self.stated else ""
+        return NOTICES[self.kind].replace("{except}", exception)
 
     @property
     def sections(self) -> tuple[Section, ...]:

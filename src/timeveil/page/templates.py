@@ -125,22 +125,19 @@ def column_meaning(manifest: Mapping[str, Any], column: Mapping[str, Any]) -> st
 
 def _columns(manifest: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Markdown:
     """A line for each column, with its type and meaning."""
-    return Markdown(
-        "\n".join(
-            f"  {visible(column['name'])}  ({visible(column['type'])})  {column_meaning(manifest, column)}"
-            for column in columns
-        )
-    )
+    lines = []
+    for column in columns:
+        name, kind = visible(column["name"]), visible(column["type"])
+        lines.append(f"  {name}  ({kind})  {column_meaning(manifest, column)}")
+    return Markdown("\n".join(lines))
 
 
 def _wrapped(paragraph: str) -> str:
     """A paragraph to the width of a letter; indented lines, such as those of a list, stay as they are."""
     if "\n  " in paragraph or paragraph.startswith("  "):
         return "\n".join(line.rstrip() for line in paragraph.split("\n") if line.strip())
-    words, bullet = " ".join(paragraph.split()), paragraph.startswith("- ")
-    return textwrap.fill(
-        words, _LETTER_WIDTH, subsequent_indent="  " if bullet else "", break_on_hyphens=False
-    )
+    words, indent = " ".join(paragraph.split()), "  " if paragraph.startswith("- ") else ""
+    return textwrap.fill(words, _LETTER_WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 @cache

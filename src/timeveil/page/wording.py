@@ -141,13 +141,12 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if index < left else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        padded = (cell.ljust(size) if index < left else cell.rjust(size) for index, (cell, size) in cells)
+        lines.append("  ".join(padded).rstrip())
+    return lines
 
 
 def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) -> list[str]:

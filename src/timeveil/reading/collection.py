@@ -308,9 +308,8 @@ def _baskets(
     if repeated and repeats == "error":
         times = f"{counted(repeated, 'time')} in {counted(count, 'transaction')}"
         hint = 'count each item once per person with {repeats="once"}'
-        raise _bad_column(
-            item, repeated, f"repeats an item within a transaction, {times}", hint, "item-twice"
-        )
+        fault = f"repeats an item within a transaction, {times}"
+        raise _bad_column(item, repeated, fault, hint, "item-twice")
     pairs = pairs[~is_repeat] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

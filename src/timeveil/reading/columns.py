@@ -232,9 +232,8 @@ def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     positions = pa.array(np.cumsum(used) - 1, type=pa.int32())
     remaining = dictionary.filter(pa.array(used))
-    return pa.chunked_array(
-        [pa.DictionaryArray.from_arrays(positions.take(c.indices), remaining) for c in column.chunks]
-    )
+    codes = (positions.take(chunk.indices) for chunk in column.chunks)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(each, remaining) for each in codes])
 
 
 def taken(column: pa.ChunkedArray, rows: Any) -> pa.ChunkedArray:

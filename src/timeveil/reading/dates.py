@@ -100,11 +100,8 @@ def pattern_of(form: str) -> str:
     groups = re.findall(r"\?P<(\w)>", pattern)
     is_complete = "d" in groups and len({"m", "b"} & {*groups}) == 1 == len({"Y", "y"} & {*groups})
     has_clock = "M" in groups if "H" in groups else not {*"MSfp"} & {*groups}
-    if (
-        not {*directives} <= _DIRECTIVES.keys()
-        or len({*groups}) < len(groups)
-        or not (is_complete and has_clock)
-    ):
+    is_known, is_unique = {*directives} <= _DIRECTIVES.keys(), len({*groups}) == len(groups)
+    if not (is_known and is_unique and is_complete and has_clock):
         hint = 'write {time_format="%d/%m/%Y"}; there are %d, %m or %b, %Y or %y, %H or %I, %M, %S, %f and %p'
         raise ParameterError("`time_format` does not say where day, month and year are", hint=hint)
     # Numbers that touch have two digits, or nobody could say where one ends.

@@ -56,9 +56,8 @@ class ExcelFile:
         positions = [self.names.index(column) for column in columns]
         rows = islice(self._rows(), 1, None)
         while block := list(islice(rows, _ROWS)):
-            yield pa.table(
-                [pa.array([_text(row[p]) for row in block], pa.string()) for p in positions], schema
-            )
+            cells = ([_text(row[position]) for row in block] for position in positions)
+            yield pa.table([pa.array(column, pa.string()) for column in cells], schema)
 
     def _rows(self) -> Iterator[list[Any]]:
         return (row for row in self._sheet.iter_rows() if any(cell != "" for cell in row))
@@ -97,9 +96,8 @@ class ExcelFile:
             for name in archive.namelist():
                 sheet = archive.read(name)
                 claimed = _CELL_BYTES * _places(sheet) + longest * len(_SHARED.findall(sheet))
-                self._refuse_above(
-                    allowed, claimed, "has cells so far apart, or texts so long, that it takes"
-                )
+                claim = "has cells so far apart, or texts so long, that it takes"
+                self._refuse_above(allowed, claimed, claim)
 
     def _refuse_above(self, allowed: int, claimed: int, what: str) -> None:
         if claimed > allowed:

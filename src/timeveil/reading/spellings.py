@@ -71,12 +71,10 @@ def folded_text(text: str) -> str:
     >>> [folded_text(text) for text in ("Jose\\u0301 ", "Ａ1", "10²")]
     ['José', 'A1', '10²']
     """
-    letters = (
-        letter
-        if unicodedata.decomposition(letter).startswith(_MEANT)
-        else unicodedata.normalize("NFKC", letter)
-        for letter in _WITHOUT_UNSEEN(text)
-    )
+    letters = list(_WITHOUT_UNSEEN(text))
+    for position, letter in enumerate(letters):
+        if not unicodedata.decomposition(letter).startswith(_MEANT):
+            letters[position] = unicodedata.normalize("NFKC", letter)
     return " ".join(unicodedata.normalize("NFC", "".join(letters)).split())
 
 

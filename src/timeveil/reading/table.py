@@ -151,9 +151,8 @@ class TypedReader:
     def push(self, rows: pa.Table) -> pa.Table:
         """The next rows, typed as far as possible before the last row."""
         roles = self._roles
-        columns.refuse_unsupported(
-            rows.schema.remove_metadata(), respondent=roles.respondent, time=roles.time, item=roles.item
-        )
+        schema = rows.schema.remove_metadata()
+        columns.refuse_unsupported(schema, respondent=roles.respondent, time=roles.time, item=roles.item)
         for name in self.columns:
             columns.refuse_invalid_text(name, rows.column(name))
         typed = pa.table([self._typed(name, rows.column(name)) for name in self.columns], list(self.columns))

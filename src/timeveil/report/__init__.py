@@ -198,9 +198,8 @@ def _context(
 def _options(particulars: Particulars) -> str:
     """The particulars as they are typed after the command that makes the same report."""
     values = ((line, getattr(particulars, name)) for name, line in Particulars.table().items())
-    return shlex.join(
-        word for line, value in values if value is not None for word in option_words(line, value)
-    )
+    typed = (option_words(line, value) for line, value in values if value is not None)
+    return shlex.join(word for words in typed for word in words)
 
 
 def column_tables(release: Release) -> list[Table]:
@@ -301,11 +300,9 @@ class VerificationSummary:
         """What is said next to a verdict of columns that the publisher took a risk with."""
         manifest = {} if self.evidence is None else self.evidence.release.manifest
         columns = manifest.get("parameters", {}).get("accept_risk")
-        return (
-            [f"The publisher accepted the risk of {quoted(columns)}: see what is not protected."]
-            if columns
-            else []
-        )
+        if not columns:
+            return []
+        return [f"The publisher accepted the risk of {quoted(columns)}: see what is not protected."]
 
     @property
     def findings(self) -> list[str]:
