@@ -92,11 +92,11 @@ def shift_dates(
     (None, {'Wednesday'})
     """
     parameters = ShiftParameters.from_call(locals())
-    everything = read(table, roles, **parameters.reading("nulls"))
+    table_read = read(table, roles, **parameters.reading("nulls"))
     named, timed = (
-        everything.table[column].is_valid() for column in (everything.respondent, everything.time)
+        table_read.table[column].is_valid() for column in (table_read.respondent, table_read.time)
     )
-    relation = replace(everything, data=everything.table.filter(pc.and_(named, timed)))
+    relation = replace(table_read, data=table_read.table.filter(pc.and_(named, timed)))
     _refuse(relation, parameters)
     # Two streams that do not give each other away: pseudonyms are seen, shifts must not be.
     of_days, of_names = np.random.default_rng(parameters.seed).spawn(2)
@@ -125,7 +125,7 @@ def shift_dates(
         "statement": STATEMENT,
         "parameters": {"within": parameters.within, "preserve": parameters.preserve},
         "shifted": [relation.time, *relation.roles.until],
-        "counts": {"rows": data.num_rows, "people": len(people), "withheld": everything.rows - data.num_rows},
+        "counts": {"rows": data.num_rows, "people": len(people), "withheld": table_read.rows - data.num_rows},
         "risk": _risk(_visits(relation, codes), days, offsets, parameters),
     }
     return Shifted(data, manifest, key)
@@ -196,8 +196,8 @@ def _visits(relation: Relation, person: npt.NDArray[np.integer]) -> Ints:
     kind = np.zeros(len(time), np.int64)
     for name in relation.roles.quasi_columns:
         values = pc.dictionary_encode(relation.table[name].combine_chunks(), null_encoding="encode")
-        both = np.stack([kind, np.asarray(values.indices)], axis=1)
-        kind = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+        pairs = np.stack([kind, np.asarray(values.indices)], axis=1)
+        kind = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
     moment = civil(relation.clock, instants(relation.clock, time))
     return np.unique(np.stack([person.astype(np.int64), moment, kind], axis=1), axis=0)
 
@@ -213,10 +213,10 @@ def _risk(visits: Ints, days: Ints, offsets: Ints, parameters: ShiftParameters) 
     for target in tried:
         visits_of_target = [*map(tuple, visits[begins[target] : begins[target + 1], 1:].tolist())]
         for name, number in _KNOWN.items():
-            known = visits_of_target
-            if number is not None and number < len(known):
-                known = [known[visit] for visit in draw.choice(len(known), number, replace=False)]
-            alone[name] += shifts.candidates(known, all_known=number is None) == 1
+            chosen = visits_of_target
+            if number is not None and number < len(chosen):
+                chosen = [chosen[visit] for visit in draw.choice(len(chosen), number, replace=False)]
+            alone[name] += shifts.candidates(chosen, all_known=number is None) == 1
     risk: dict[str, Any] = {
         "people_tried": len(tried),
         "singled_out": {name: alone[name] / max(len(tried), 1) for name in _KNOWN},
@@ -253,7 +253,7 @@ class _Shifts:
 
     def candidates(self, known: Sequence[tuple[int, int]], *, all_known: bool) -> int:
         """How many people have all the known visits, moved by one possible shift."""
-        (first, kind), *others = sorted(known)
+        (first, kind), *further = sorted(known)
         reach = self._within * DAY
         begin, end = np.searchsorted(self._moment, [first - reach, first + reach + 1])
         owner, shift = self._owner[begin:end], self._moment[begin:end] - first
@@ -262,7 +262,7 @@ class _Shifts:
         if all_known:
             fits &= self._visits[owner] == len(known)
         owner, shift = owner[fits], shift[fits]
-        for moment, of_kind in others:
+        for moment, of_kind in further:
             if not len(owner):
                 break
             numbers = self._numbered(owner, of_kind, moment + shift)

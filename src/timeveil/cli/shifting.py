@@ -25,7 +25,7 @@ class ShiftDates(ShiftParameters, Command):
     """Shift the dates of each person by a secret number of days. Promises nothing, and measures the risk.
 
     Intervals between the dates of a person stay, and pseudonyms replace the people: this is pseudonymisation.
-    The measured risk is stated in FILE.json beside the table.
+    The measured risk is stated in FILE.json next to the table.
 
     Example: timeveil shift-dates visits.csv --respondent patient --time day --drop-rest --out new.csv
     """
