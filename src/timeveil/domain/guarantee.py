@@ -248,10 +248,9 @@ Guarantee = KAnonymity | LDiversity | KPAnonymity | NoInferenceChannel
 
 def guarantee_from(described: Mapping[str, Any]) -> Guarantee:
     """The promise that a manifest states."""
-    unknown = BundleError(
-        "the release states a guarantee that this version does not know",
-        hint="open it with the version of timeveil named in its release.json, or a newer one",
-    )
+    message = "the release states a guarantee that this version does not know"
+    hint = "open it with the version of timeveil named in its release.json, or a newer one"
+    unknown = BundleError(message, hint=hint)
     with raising(unknown, on=(ParameterError, KeyError, TypeError)):
         kind = {kind.name: kind for kind in get_args(Guarantee)}[described["name"]]
         stated = (name for name in kind.table() if name in described or name not in kind.if_set)

@@ -17,10 +17,7 @@ def refuse_loss(parameters: Parameters, withheld: int, of: int, noun: str, hint:
     values = parameters.as_arguments()
     most = max(LARGEST_LOSS, values.get("suppress", 0))
     if withheld > most * of and not values["allow_loss"]:
-        raise InfeasibleError(
-            f"{withheld:,} of {of:,} {noun} ({100 * withheld / of:.0f} %) would be withheld; "
-            f"more than {100 * most:g} % is refused",
-            hint=f"{hint}, or accept the loss with {{allow_loss=True}}",
-            code="too-much-withheld",
-            facts={"withheld": withheld, "of": of},
-        )
+        share = f"{withheld:,} of {of:,} {noun} ({100 * withheld / of:.0f} %)"
+        message = f"{share} would be withheld; more than {100 * most:g} % is refused"
+        hint, facts = f"{hint}, or accept the loss with {{allow_loss=True}}", {"withheld": withheld, "of": of}
+        raise InfeasibleError(message, hint=hint, code="too-much-withheld", facts=facts)

@@ -359,11 +359,8 @@ class Parameters(Checked):
 
 
 def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any]) -> Parameter:
-    alternatives = (
-        typing.get_args(annotation)
-        if typing.get_origin(annotation) in (typing.Union, UnionType)
-        else (annotation,)
-    )
+    is_union = typing.get_origin(annotation) in (typing.Union, UnionType)
+    alternatives = typing.get_args(annotation) if is_union else (annotation,)
     kinds = [kind for kind in alternatives if kind is not NoneType]
     kind_hint = kinds[0] if len(kinds) == 1 else Any
     origin = typing.get_origin(kind_hint) or kind_hint

@@ -147,10 +147,8 @@ def matches(name: str, column: Column, condition: object) -> Column:
 
 
 def _scalar(name: str, kind: pa.DataType, condition: Any) -> pa.Scalar:
-    error = ParameterError(
-        f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}",
-        hint=f"give a value that reads as {kind}",
-    )
+    message = f"column `{name}` holds {kind}, which cannot be compared with a {type(condition).__name__}"
+    error = ParameterError(message, hint=f"give a value that reads as {kind}")
     if pa.types.is_integer(kind) and isinstance(condition, float) and condition.is_integer():
         condition = int(condition)  # exact, however large
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)

@@ -89,11 +89,8 @@ def _entry(declared: Parameter, text: str) -> tuple[str, Any]:
     (example,) = (f"{name}={value}" for name, value in declared.example.items())
     form = f"COLUMN={'N' if read else kind}, such as {example}"
     column, mark, value = text.rpartition("=") if read else text.partition("=")
-    error = ParameterError(
-        f"`{declared.typed}` needs {form.partition(',')[0]}",
-        hint=f"write {declared.typed} {form}",
-        code="bad-hierarchy",
-    )
+    message, hint = f"`{declared.typed}` needs {form.partition(',')[0]}", f"write {declared.typed} {form}"
+    error = ParameterError(message, hint=hint, code="bad-hierarchy")
     if not (column and mark and value):
         raise error
     with raising(error, on=ValueError):

@@ -80,10 +80,8 @@ def grouped_bars(
     y = 92.0 if kinds else 68.0
     for group in groups:
         if group.name:
-            body += [
-                svg.line(_MARGIN, y, WIDTH - _MARGIN, y, "grid"),
-                svg.text(_MARGIN, y + 18, group.name, "strong"),
-            ]
+            body.append(svg.line(_MARGIN, y, WIDTH - _MARGIN, y, "grid"))
+            body.append(svg.text(_MARGIN, y + 18, group.name, "strong"))
             y += 28
         longest = max((length for bar in group.bars for length in bar.lengths), default=0.0) or 1.0
         for bar in group.bars:

@@ -177,8 +177,7 @@ def numbered(sentences: Iterable[str], width: int = WIDTH) -> list[str]:
     >>> numbered(["One.", "Two."])
     ['1. One.', '2. Two.']
     """
-    return [
-        line
-        for number, sentence in enumerate(sentences, start=1)
-        for line in wrapped(sentence, width, f"{number}. ")
-    ]
+    lines = list[str]()
+    for number, sentence in enumerate(sentences, start=1):
+        lines += wrapped(sentence, width, f"{number}. ")
+    return lines

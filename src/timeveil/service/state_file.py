@@ -229,10 +229,8 @@ class StateFile:
         return dict(self._rows("select outcome, count(*) from files group by outcome"))
 
     def add_pending(self, stream: int, slot: int, label: str | int, manifest: Any, tables: bytes) -> None:
-        self._rows(
-            "insert into outbox (stream, slot, label, manifest, tables) values (?, ?, ?, ?, ?)",
-            *(stream, slot, json.dumps(label), json.dumps(manifest), tables),
-        )
+        command = "insert into outbox (stream, slot, label, manifest, tables) values (?, ?, ?, ?, ?)"
+        self._rows(command, stream, slot, json.dumps(label), json.dumps(manifest), tables)
 
     def pending(self, least_values: int = 0, stream: int | None = None) -> Pending | None:
         """The next slot to publish, of this stream or of any with at least this many values so far."""
@@ -252,10 +250,8 @@ class StateFile:
 
     def mark_published(self, pending: Pending, sha256: str) -> None:
         self._rows("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
-        self._rows(
-            "update streams set published = published + 1, last_published = ? where id = ?",
-            *(str(pending.label), pending.stream),
-        )
+        command = "update streams set published = published + 1, last_published = ? where id = ?"
+        self._rows(command, str(pending.label), pending.stream)
         self.set_meta(f"digest {pending.stream}", sha256)
 
     def _rows(self, command: str, *values: Any) -> list[Any]:

@@ -180,12 +180,11 @@ def mine(
 def least_support(min_support: float, people: int, k: int) -> int:
     """The smallest support of a published pattern, as a number of people."""
     if people < k:
-        raise InfeasibleError(
-            f"the table has {counted(people, 'person', 'people')}, and their number is published; k is {k}",
-            hint=f"choose {{k}} of at most {people}" if people > 1 else "check that it is the right table",
-            code="too-few-people",
-            facts={"people": people, "k": k, "best_k": people},
-        )
+        few = counted(people, "person", "people")
+        message = f"the table has {few}, and their number is published; k is {k}"
+        hint = f"choose {{k}} of at most {people}" if people > 1 else "check that it is the right table"
+        facts = {"people": people, "k": k, "best_k": people}
+        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
     least = as_count(min_support, people)
     if least < k:
         message, hint = below_k(least, k)

@@ -85,13 +85,10 @@ def completed(family: Family, most: int, *, structural: bool = True) -> Complete
         number[before] = np.arange(len(before))
         while True:
             if nodes.total + len(level.support) > most:
-                raise ParameterError(
-                    "as everybody has one symbol at every instant, the counts of more than "
-                    f"{most:,} patterns follow",
-                    hint="raise {min_support}, take fewer instants, or set {max_len}",
-                    code="too-many-patterns",
-                    facts={"cap": most},
-                )
+                structure = "as everybody has one symbol at every instant"
+                message = f"{structure}, the counts of more than {most:,} patterns follow"
+                hint = "raise {min_support}, take fewer instants, or set {max_len}"
+                raise ParameterError(message, hint=hint, code="too-many-patterns", facts={"cap": most})
             derived = level.derived(shorter, family.kinds, family.instants)
             if not len(derived.support):
                 break
