@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from timeveil.domain.guarantee import KPAnonymity, LDiversity
 from timeveil.domain.judgement import Verdict
-from timeveil.domain.loss import UNITS
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, ParameterError
@@ -28,7 +27,7 @@ from timeveil.models import part
 from timeveil.page.charts import Bar, BarGroup, grouped_bars
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
-from timeveil.page.wording import WIDTH, aligned, amount, cell, counted, numbered, percent, shortened
+from timeveil.page.wording import UNITS, WIDTH, aligned, amount, cell, counted, numbered, percent, shortened
 
 Part = Literal["promise", "parameter", "size", "loss", "risk"]
 _NAMES = {

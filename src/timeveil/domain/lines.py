@@ -10,11 +10,13 @@ from functools import cache
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from timeveil.domain.parameter import Checked, Parameter, Parameters, Problem, optional, parameter, rule
+from timeveil.errors import InfeasibleError
 
 Decimal = Literal["point", "comma"]
 Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
 READING = ("zone", "unit", "time_format", "decimal", "delimiter", "encoding", "sheet")
 B = TypeVar("B")
+LARGEST_LOSS = 0.25  # above it, withholding is refused unless allowed, and not offered as a way out
 LONGEST = 200  # characters of a text at the head of a report
 
 
@@ -75,6 +77,17 @@ def allow_loss() -> Any:
     """The line that every method has."""
     meaning = "Publish even if more than a quarter is withheld; otherwise that is refused."
     return parameter(meaning, default=False)
+
+
+def refuse_loss(parameters: Parameters, withheld: int, of: int, noun: str, hint: str) -> None:
+    """Refuse to withhold more than a quarter, or than the share that `suppress` allows if that is larger."""
+    values = parameters.as_arguments()
+    most = max(LARGEST_LOSS, values.get("suppress", 0))
+    if withheld > most * of and not values["allow_loss"]:
+        share = f"{withheld:,} of {of:,} {noun} ({100 * withheld / of:.0f} %)"
+        message = f"{share} would be withheld; more than {100 * most:g} % is refused"
+        hint, facts = f"{hint}, or accept the loss with {{allow_loss=True}}", {"withheld": withheld, "of": of}
+        raise InfeasibleError(message, hint=hint, code="too-much-withheld", facts=facts)
 
 
 class Particulars(Parameters):

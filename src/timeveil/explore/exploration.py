@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
-from timeveil.domain.loss import UNITS
 from timeveil.models import part
 from timeveil.page.charts import Bar, BarGroup, grouped_bars
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
-from timeveil.page.wording import WIDTH, aligned, amount, cell, counted, numbered, wrapped
+from timeveil.page.wording import UNITS, WIDTH, aligned, amount, cell, counted, numbered, wrapped
 
 SAME_RISK = 0.01  # risks that differ by no more than this count as the same
 SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it

@@ -9,10 +9,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from timeveil.domain.loss import UNITS
 from timeveil.domain.wording import counted as counted  # noqa: PLC0414 (one door for words)
 
 WIDTH = 100  # columns of text where the width of the screen is unknown
+UNITS = {"bits": "bits"}  # the losses that are no shares, and what they are counted in
 LONGEST_NAME = 200  # characters of a name that are shown in a sentence
 
 

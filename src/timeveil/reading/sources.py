@@ -7,31 +7,92 @@ it found out about itself, such as the encoding, is in `decided` once the rows a
 from __future__ import annotations
 
 import glob
+import mmap
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
+from pyarrow import ipc
 
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising, raising_each
-from timeveil.reading.arrow_file import ArrowFile
+from timeveil.reading import parquet_file as parquet
 from timeveil.reading.csv_file import CsvFile
 from timeveil.reading.excel_file import ExcelFile
-from timeveil.reading.files import file_size, read_error
+from timeveil.reading.files import file_size, limits, read_error, refuse_columns
 from timeveil.reading.json_file import JsonLines
-from timeveil.reading.parquet_file import ParquetTable
 from timeveil.reading.text_file import PACKED
+
+_ARROW_FAULTS = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, EOFError, MemoryError)
+_ARROW_MAGIC = b"ARROW1"
+# Of LZ4, of every version of zstd, and of the frames that zstd skips.
+_ARROW_FRAME = re.compile(rb"\x04\x22\x4d\x18|[\x1e\x22-\x28]\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+
+
+class ArrowFile:
+    """An Arrow file (`.arrow`, `.feather`), or a stream in a file, read no further than the limits allow.
+
+    A compressed buffer states what it unpacks to, before the mark with which its frame begins, and pyarrow
+    makes room for that before it unpacks any. So the numbers before all such marks are summed first. What
+    pyarrow returns is checked in full: offsets and codes in a file can point anywhere.
+    """
+
+    decided: ClassVar[dict[str, str]] = {}
+    decimal_commas = None
+
+    def __init__(self, path: Path) -> None:
+        self.name: str | None = path.name
+        self._path = path
+        self._refusal = partial(parquet.unreadable, path.name, "an Arrow file")
+        with raising(self._refusal, on=_ARROW_FAULTS), pa.OSFile(str(path)) as file:
+            self._is_indexed = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
+            file.seek(0)
+            self._schema = (ipc.open_file if self._is_indexed else ipc.open_stream)(file).schema
+            self.names: tuple[str, ...] = tuple(self._schema.names)
+        refuse_columns(path.name, len(self.names))
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The rows of some columns, in order, after a table without rows."""
+        return raising_each(self._batches(columns), self._refusal, on=_ARROW_FAULTS)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        yield self._schema.empty_table().select(list(columns))
+        left = allowed = limits().allowance(self._path.stat().st_size)
+        if (claimed := self._claimed()) > allowed:
+            raise parquet.too_large_in_memory(self._path, f"would take {claimed:,} bytes", allowed)
+        with pa.OSFile(str(self._path)) as file:
+            for batch in _indexed(ipc.open_file(file)) if self._is_indexed else ipc.open_stream(file):
+                chosen = batch.select(list(columns))
+                chosen.validate(full=True)
+                left -= sum(parquet.written_length(column) for column in chosen.columns)
+                if left < 0:
+                    raise parquet.too_large_in_memory(self._path, parquet.REPEATS, allowed)
+                yield pa.Table.from_batches([chosen])
+
+    def _claimed(self) -> int:
+        """What all compressed buffers unpack to."""
+        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            starts = (match.start() for match in _ARROW_FRAME.finditer(content))
+            sizes = (int.from_bytes(content[max(at - 8, 0) : at], "little", signed=True) for at in starts)
+            return sum(max(size, 0) for size in sizes)
+
+
+def _indexed(file: ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    return map(file.get_batch, range(file.num_record_batches))
+
 
 _TEXT = {"delimiter", "encoding"}
 _READERS: Mapping[tuple[str, ...], tuple[Callable[..., Any], set[str]]] = {
     (".csv", ".tsv", ".txt"): (CsvFile, _TEXT),
     (".jsonl", ".ndjson"): (JsonLines, {"encoding"}),
     (".xlsx", ".xlsm"): (ExcelFile, {"sheet"}),
-    (".parquet", ".pq"): (ParquetTable, set()),
+    (".parquet", ".pq"): (parquet.ParquetTable, set()),
     (".arrow", ".feather"): (ArrowFile, set()),
 }
 """How a file is read by the end of its name, and the options that it can be read with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from timeveil.domain.loss import LARGEST_LOSS
+from timeveil.domain.lines import LARGEST_LOSS
 from timeveil.errors import InfeasibleError
 from timeveil.models.events.method.search import Counts, Node
 

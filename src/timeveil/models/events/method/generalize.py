@@ -27,8 +27,7 @@ import pyarrow as pa
 from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
-from timeveil.domain.lines import Decimal, Delimiter
-from timeveil.domain.loss import refuse_loss
+from timeveil.domain.lines import Decimal, Delimiter, refuse_loss
 from timeveil.domain.protection import AnyProtection
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release

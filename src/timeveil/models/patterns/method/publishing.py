@@ -22,8 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import NoInferenceChannel
-from timeveil.domain.lines import Decimal, Delimiter
-from timeveil.domain.loss import refuse_loss
+from timeveil.domain.lines import Decimal, Delimiter, refuse_loss
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL

@@ -24,8 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.lines import Decimal, Delimiter
-from timeveil.domain.loss import refuse_loss
+from timeveil.domain.lines import Decimal, Delimiter, refuse_loss
 from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from timeveil.domain.loss import refuse_loss
+from timeveil.domain.lines import refuse_loss
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
 from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, runs, snapshot_of
