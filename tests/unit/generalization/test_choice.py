@@ -133,7 +133,9 @@ def test_the_least_by_a_measure_is_that_of_brute_force(rows, k, rule, weight):
 
 
 def _cuts(rows, granule):
-    return len({granule(day) for _, day, *_ in rows})
+    """The days that are in one granule, for each granule."""
+    days = {day for _, day, *_ in rows}
+    return {frozenset(other for other in days if granule(other) == granule(day)) for day in days}
 
 
 def _bits(rows, name, day):
