@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
@@ -111,3 +113,19 @@ def test_the_promise_in_words() -> None:
         "in every group, nobody has more than 0.4 of the rows",
     ]
     assert release.manifest["guarantee"]["protect"] == {"value": "at-most:1/2"}
+
+
+def test_a_granularity_that_keeps_a_promise_at_coarser_levels_alone() -> None:
+    """Months keep it, quarters do not unless the sexes are merged: then the quarter can still be chosen."""
+    rows = [(1, 1, "f", "a"), (5, 1, "f", "b"), (2, 2, "f", "a"), (5, 2, "f", "b")]
+    rows += [(6, 1, "m", "b"), (7, 1, "m", "c")]
+    who, month, sex, value = map(list, zip(*rows, strict=True))
+    when = [dt.date(2006, number, 5) for number in month]
+    table = pa.table({"who": who, "when": when, "sex": sex, "value": value})
+    roles = tv.Roles(respondent="who", time="when", quasi=["sex"], sensitive=["value"])
+    options = {"hierarchies": {"sex": "suppression"}, "protect": {"value": "at-most:1/2"}}
+    release, _ = tv.generalize_time(
+        table, roles, 2, granularities=["month", "quarter"], choose="quarter", **options
+    )
+    assert release.manifest["granularity"] == "quarter"
+    assert release.manifest["levels"]["sex"]["level"] == 1

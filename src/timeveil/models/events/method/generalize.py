@@ -190,12 +190,15 @@ def _publish(events: Events, counts: Counts, chosen: Node) -> Published:
 def _feasible(counts: Counts) -> list[Node]:
     """Count every node that may matter; those that keep the promise."""
     order, suppress = counts.order, counts.plan.parameters.suppress
+    named = order.representative(counts.plan.named) if counts.plan.named else None
     feasible: list[Node] = []
     for combination in order.levels:
         nodes = [Node(combination, g.name) for g in order.granularities]
         # Above a success there are no more groups (Property 1), unless rows are withheld: then small groups
-        # can merge into ones that are published.
-        minimal = order.minimal(feasible) if suppress == 0 else []
+        # can merge into ones that are published. A promise about values may fail at the granularity that
+        # has to be chosen, although a finer one keeps it, and be kept there at other levels.
+        settled = named is None or any(node.granularity == named for node in feasible)
+        minimal = order.minimal(feasible) if suppress == 0 and settled else []
         if not all(any(order.is_finer(finer, node) for finer in minimal) for node in nodes):
             feasible += [node for node in nodes if _is_feasible(counts, node)]
     return feasible
