@@ -131,8 +131,8 @@ def test_a_feasible_granularity_is_chosen_wherever_there_is_one(rows, k, number)
 def test_tiles_withhold_other_rows_than_the_granularity_they_are_in():
     """Whether a candidate works is judged by the rows that were read, not by those that are left."""
     visits = (
-        "f 2005-12-23 2, e 2006-01-25 1, h 2006-01-25 1, c 2006-01-29 2, a 2006-01-05 2, h 2006-02-15 1, "
-        "a 2006-02-17 2, c 2006-01-10 2, b 2006-01-24 3"
+        "e 2006-02-05 2, a 2006-02-11 3, d 2006-01-30 1, c 2005-12-27 2, h 2006-02-13 2, g 2006-01-23 1, "
+        "d 2005-12-20 2, g 2006-01-06 2, g 2005-12-30 1, c 2006-01-28 3"
     )
     cells = [visit.split() for visit in visits.split(", ")]
     rows = [(who, "f", "x", dt.date.fromisoformat(day), int(number), "low") for who, day, number in cells]

@@ -40,7 +40,7 @@ from timeveil.engines import (
     Tally,
     of_whole_days,
 )
-from timeveil.reading.encoding import combine, encode, encode_people, publish_values, whole
+from timeveil.reading.encoding import combine, distinct, encode, encode_people, publish_values, whole
 from timeveil.reading.risks import Occurrences, occurrences
 
 KEY_BITS = 62
@@ -168,7 +168,7 @@ class MemoryEvents:
         held = {}
         for name in sensitive:
             coded = encode(self._counted(name))
-            holdings = np.unique(visit.ravel() * len(coded.values) + coded.codes)
+            holdings = distinct(visit.ravel() * len(coded.values) + coded.codes)
             values = (holdings % len(coded.values)).astype(np.int32)
             held[name] = Held(holdings // len(coded.values), values, coded.values)
         return Cells(

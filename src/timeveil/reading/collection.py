@@ -33,7 +33,7 @@ from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ErrorCode, InputError, RolesError
 from timeveil.reading.columns import FaultyRows, decoded, is_list, plain
-from timeveil.reading.encoding import Flags, Floats, encode, numbers, refuse_unusable
+from timeveil.reading.encoding import Flags, Floats, distinct, encode, numbers, refuse_unusable
 from timeveil.reading.spellings import normal_form
 from timeveil.reading.table import read
 
@@ -204,7 +204,7 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
     order = pc.array_sort_indices(times).to_numpy()
     # The rank of each time is the inverse of the sorting order; person and rank give the cell.
     cell = who * len(times) + np.argsort(order)[when]
-    if repeated := len(cell) - len(np.unique(cell)):
+    if repeated := len(cell) - len(distinct(cell)):
         fault = f"a person has more than one value at a time, by `{person}` and `{time}`"
         message = f"{counted(repeated, 'row')} too many: {fault}"
         hint = "keep one value for each person and time, such as their mean"

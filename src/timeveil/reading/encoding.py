@@ -100,6 +100,16 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
     return coded.codes, len(coded.values)
 
 
+def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different numbers, sorted; on many, a fraction of what the hash table of `np.unique` takes.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(numbers)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
 def combine(parts: list[tuple[Codes, int]], rows: int) -> tuple[Codes, int]:
     """One code for several columns; only equality of their combinations matters."""
     code: NDArray[Any] = np.zeros(rows, np.int32)

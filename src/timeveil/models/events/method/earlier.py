@@ -38,7 +38,7 @@ from timeveil.domain.wording import counted as how_many
 from timeveil.engines import Cells, Codes, Int64s
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.events.parameters import EventParameters
-from timeveil.reading.encoding import combine, encode, encode_people
+from timeveil.reading.encoding import combine, distinct, encode, encode_people
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 
@@ -153,7 +153,7 @@ def _joint(cells: Cells, classes: Codes, group: Int64s) -> tuple[Int64s, Int64s,
 def people_of(group: Int64s | Codes, person: Int64s | Codes, groups: int) -> Int64s:
     """The number of different people in each group; both are given per visit."""
     room = int(person.max(initial=0)) + 1
-    pairs = np.unique(group * np.int64(room) + person)
+    pairs = distinct(group * np.int64(room) + person)
     return np.bincount(pairs // room, minlength=groups)
 
 

@@ -34,6 +34,7 @@ from timeveil.domain.wording import counted
 from timeveil.engines import Cells, Held, Int64s
 from timeveil.errors import ParameterError
 from timeveil.reading.columns import is_text
+from timeveil.reading.encoding import distinct
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -88,7 +89,7 @@ class Guard:
             keeps[_meeting_few(members[large], pairs[large] % self._people, groups, self._pairs_of)] = False
         for column, inside, at in self.holdings(visit):
             # Distinct (group, person, value): a member is a person in a group.
-            holdings = np.unique(index.ravel()[at] * column.values + column.value[inside])
+            holdings = distinct(index.ravel()[at] * column.values + column.value[inside])
             pairs = members[holdings // column.values] * column.values + holdings % column.values
             pairs, holders = np.unique(pairs, return_counts=True)
             group_of, value = pairs // column.values, pairs % column.values
@@ -113,7 +114,7 @@ def _meeting_few(group: Int64s, person: Int64s, groups: int, k: int) -> Int64s:
     few = []
     for first in range(0, groups, GROUPS_AT_ONCE):
         in_common = (within[first : first + GROUPS_AT_ONCE] @ within.T).tocoo()
-        few.append(np.unique(in_common.row[in_common.data < k]) + first)
+        few.append(distinct(in_common.row[in_common.data < k]) + first)
     return np.concatenate(few) if few else np.zeros(0, np.int64)
 
 
@@ -135,7 +136,7 @@ def _column(name: str, held: Held, promise: AnyProtection, person: Int64s) -> _C
             hint="weaken the promise, or leave it out",
         )
     value = rank[held.value]
-    holdings = np.unique(person[held.visit] * values + value)
+    holdings = distinct(person[held.visit] * values + value)
     overall = np.bincount(holdings % values, minlength=values) / len(holdings)
     return _Column(promise, held.visit, value, overall, _bounded(name, held.values, rank, promise))
 

@@ -35,7 +35,7 @@ from timeveil.errors import InputError
 from timeveil.models.events.method.earlier import HIDDEN, Earlier, people_of
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.parameters import CHOICES, EventParameters
-from timeveil.reading.encoding import combine, publish_values
+from timeveil.reading.encoding import combine, distinct, publish_values
 from timeveil.recoding import Hierarchy
 
 Ladder: TypeAlias = tuple[Hierarchy, Sequence[int]]
@@ -267,7 +267,7 @@ class Counts:
             waiting = int(rows[late & withheld & (group >= 0)].sum())
         return replace(
             tally,
-            groups_short=len(np.unique(group[large])) - len(published.people),
+            groups_short=len(distinct(group[large])) - len(published.people),
             rows_short=int(rows[large & withheld].sum()),
             rows_waiting=waiting,
             kept_smallest=int(published.people.min()) if len(published.people) else 0,

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from timeveil.engines import Cells, Codes, Int64s
 from timeveil.models.events.method.protect import Guard, Remainder
+from timeveil.reading.encoding import distinct
 
 WITHHELD = -1
 
@@ -90,7 +91,7 @@ class _Open:
         if not closing.any():
             return
         np.subtract.at(self._left, self._owner[closing], 1)
-        gone = np.unique(self._owner[closing])
+        gone = distinct(self._owner[closing])
         gone = gone[self._left[gone] == 0]
         self._people -= np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         self.step[self._cell[closing]] = step
@@ -102,16 +103,16 @@ class _Open:
         Per distinct (gathering, owner) of those that may be closed: both, and how many visits there are.
         """
         closed = np.bincount(owner, weights=often, minlength=len(self._left))
-        gone = np.unique(owner)
+        gone = distinct(owner)
         gone = gone[self._left[gone] == closed[gone]]
         left = self._people - np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         tight = (left > 0) & (left < self.k)
         if self._guard and len(crowd):
-            tight |= self._breaking(np.unique(crowd), left, gathering)
+            tight |= self._breaking(distinct(crowd), left, gathering)
         inside = tight[self._block_of_owner[owner]]
         if not inside.any():
             return []
-        remainder = self._remainder(tight, np.unique(crowd), gathering)
+        remainder = self._remainder(tight, distinct(crowd), gathering)
         # Few blocks are tight: go through their gatherings in the order of their labels.
         crowd, owner, often = crowd[inside], owner[inside], often[inside]
         heads = np.flatnonzero(np.diff(crowd, prepend=-1))

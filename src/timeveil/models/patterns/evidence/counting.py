@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
-from timeveil.evidence.codes import Integers, column_of, encode, mismatch, plain_type
+from timeveil.evidence.codes import Integers, column_of, distinct, encode, mismatch, plain_type
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
 from timeveil.models.series.evidence import series_of, without_zeros
 from timeveil.models.series.judges.definition import normalised
@@ -77,7 +77,7 @@ def supports(family: Family, rows: Baskets) -> Integers:
     owners = rows.owners[by_item]
     for number, item in enumerate(family.singles.tolist(), start=1):
         # The rows with the first item alone: lines are as short as that item is rare.
-        holders = np.unique(owners[bounds[item] : bounds[item + 1]])
+        holders = distinct(owners[bounds[item] : bounds[item + 1]])
         support[number] = len(holders)
         _count_below(family, number, rows.take(holders).bits(family.size), support)
     return support
@@ -208,7 +208,7 @@ def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str,
     numbers = np.array([item_number[str(text)] for text in texts], dtype=np.int64)
     item = numbers[coded.codes] if len(coded.codes) else coded.codes
     size = max(len(names), 1)
-    pairs = np.unique(owner * size + item)  # sorted by owner, then item
+    pairs = distinct(owner * size + item)  # sorted by owner, then item
     repeated += 0 if stated.get("repeats") == "once" else len(owner) - len(pairs)
     incomplete = 0 if stated.get("nulls") == "drop" else int((row_of == NONE).sum())
     starts = np.searchsorted(pairs, np.arange(people + 1) * size)
