@@ -58,15 +58,12 @@ def write(
 def write_pair(
     release: Release, folder: Path, ledger: Ledger, path: Path, form: Format, *, overwrite: bool = False
 ) -> None:
-    """Write a release that was verified with its ledger, and the ledger.
-
-    Both are complete before either is renamed; both appear, or neither.
-    """
+    """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
     refuse_public(path)
     with (
         translate_os_errors(folder.name),
         ledger_beside(ledger, path) as rename_ledger,
-        _checked(release, folder, form, overwrite=overwrite, is_verified=True) as partial,
+        _checked(release, folder, form, overwrite=overwrite) as partial,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
         rename_ledger()
@@ -93,9 +90,7 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
 
 
 @contextmanager
-def _checked(
-    release: Release, folder: Path, form: Format, *, overwrite: bool, is_verified: bool = False
-) -> Iterator[Path]:
+def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -> Iterator[Path]:
     """The release in a hidden folder, read back and verified, ready to be put in place."""
     refuse_folder(folder, overwrite=overwrite)
     hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
@@ -105,10 +100,7 @@ def _checked(
         partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
         with files.own_files():
-            written = _check(partial, release, manifest)
-            # What reads back as the release that was verified has the same verdict.
-            if not is_verified:
-                _refuse_broken(written)
+            _check(partial, release, manifest)
         # Once more, because writing and checking may have taken hours.
         refuse_folder(folder, overwrite=overwrite)
         yield partial
@@ -134,8 +126,8 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     return manifest
 
 
-def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> Release:
-    """The release in a written folder; refused if it is not the one that was to be written."""
+def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
+    """Compare the written folder with what was to be written, and verify the release in it."""
     written = open_release(folder, check=False)
     if not any(
         isinstance(part, Stored) for part in release.parts.values()
@@ -148,11 +140,6 @@ def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> Release:
         message = f"`{name}` reads back differently from what was written"
         hint = "check that the disk is healthy, and report it if it is"
         raise BundleError(message, hint=hint, code="not-verified")
-    return written
-
-
-def _refuse_broken(written: Release) -> None:
-    """Refuse to publish a release that does not keep its promise."""
     verdict = verify(written)
     if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])
