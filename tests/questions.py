@@ -197,7 +197,7 @@ _WAYS: dict[str, list[tuple[Any, int, oracle.Label | None]]] = {
     ],
     "age": [("intervals:5,10,20", n, oracle.interval(w)) for n, w in enumerate((5, 10, 20), 1)]
     + [("intervals:5", 2, oracle.star)]
-    + [("intervals:10:23..40", 1, oracle.coded(oracle.interval(10), 23, 40, ("below", "or more")))],
+    + [("intervals:10:23..40", 1, oracle.coded(oracle.interval(10, 23, 40), 23, 40, ("below", "or more")))],
     "stay": [("log:2,4", n, oracle.fold(base)) for n, base in enumerate((2, 4), 1)],
     "born": [("calendar:year,5-years", n, oracle.year(length)) for n, length in enumerate((1, 5), 1)]
     + [

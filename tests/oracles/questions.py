@@ -18,14 +18,14 @@ Row = Mapping[str, Any]
 Label = Callable[[Any], str | None]
 
 
-def interval(width: int) -> Label:
-    """The label of a number: the multiple of the width at or below it, and the next one."""
+def interval(width: int, bottom: float = -math.inf, top: float = math.inf) -> Label:
+    """The label of a number: the multiple of the width at or below it and the next, cut off at bounds."""
 
     def label(value: Any) -> str | None:
         if value is None:
             return None
         low = math.floor(value / width) * width
-        return f"[{low}, {low + width})"
+        return f"[{max(low, bottom)}, {min(low + width, top)})"
 
     return label
 

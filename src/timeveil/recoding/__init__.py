@@ -103,7 +103,7 @@ class Hierarchy:
 
             return interval
 
-        return cls._ofnumbers([f"{width:g} wide" for width in widths], [*map(of_width, exact)], bottom, top)
+        return cls._of_numbers([f"{width:g} wide" for width in widths], [*map(of_width, exact)], bottom, top)
 
     @classmethod
     def log(
@@ -137,10 +137,10 @@ class Hierarchy:
 
             return interval
 
-        return cls._ofnumbers([f"{base}-fold wide" for base in bases], [*map(of_base, bases)], bottom, top)
+        return cls._of_numbers([f"{base}-fold wide" for base in bases], [*map(of_base, bases)], bottom, top)
 
     @classmethod
-    def _ofnumbers(
+    def _of_numbers(
         cls, names: list[str], levels: list[Interval], bottom: Number | None, top: Number | None
     ) -> Hierarchy:
         """Levels of half-open intervals that nest, cut off at `bottom` and `top`."""
