@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -98,6 +100,23 @@ def test_a_as_printed_is_no_table_at_all() -> None:
     printed = {**counts, "bd": 2, "bc": 2, "cd": 2, "c": 2}
     assert group(printed, "", "bd") == 9 - 7 - 6 + 2 == -2
     assert group(counts, "", "bd") == 0
+
+
+def test_table_1_has_a_group_of_two() -> None:
+    """The groups as printed, row by row, with a pattern of six letters for five years."""
+    rows = [(1, "aabbcc"), (1, "aabbcc"), (1, "ccbbaa"), (2, "abbbcc"), (1, "ccbbaa"), (2, "abbbcc")]
+    sizes = Counter(group for group, _ in rows)
+    assert sizes == {1: 4, 2: 2}
+    assert {len(pattern) for _, pattern in rows} == {6}
+
+
+def test_the_exponent_of_value_loss() -> None:
+    """Six equal widths of 8 lose 8; with the exponent 2/n inside the sum they would lose 3.46."""
+    years = [str(year) for year in range(6)]
+    table = pa.table({"id": [0, 1], **{year: [0.0, 8.0] for year in years}})
+    release, ledger = tv.anonymize_series(table, tv.Roles(respondent="id", series=years), k=2, p=2)
+    assert tv.measure(release, ledger).value_loss == 8.0
+    assert math.sqrt(6 * 8.0 ** (2 / 6)) == pytest.approx(3.46, abs=0.01)
 
 
 def test_b_adding_what_is_missing_opens_another() -> None:

@@ -16,7 +16,15 @@ from timeveil.models.series.method.paper import (
     splitting_tree,
 )
 from timeveil.models.series.method.partition import presplit
-from timeveil.symbols import envelopes, pattern_distance, positions, symbols_at, to_letters, z_normalised
+from timeveil.symbols import (
+    envelopes,
+    pattern_distance,
+    positions,
+    reconstructed,
+    symbols_at,
+    to_letters,
+    z_normalised,
+)
 
 TABLE_1 = np.array(
     [
@@ -101,6 +109,31 @@ def test_table_3_group_formation() -> None:
         assert (low[number].tolist(), high[number].tolist()) == TABLE_3[tuples]
 
 
+def test_table_3_is_what_kapra_finds_below_level_3() -> None:
+    parts = kapra(TABLE_1, 4, 2, max_level=2, center="median")
+    assert members(parts.subgroup) == {(1, 2), (3, 5), (4, 6), (7, 8)}
+    assert members(parts.group) == set(TABLE_3)
+
+
+def test_a_higher_level_may_lose_more() -> None:
+    """The pattern loss of tuple 5 at levels 4 and 7."""
+    jane = TABLE_1[[4]]
+    losses = [
+        pattern_distance(jane, reconstructed(symbols_at(positions_of(jane), level), level))[0]
+        for level in (4, 7)
+    ]
+    assert np.round(losses, 3).tolist() == [0.010, 0.016]
+
+
+def test_the_floor_in_the_proof_of_section_5_4() -> None:
+    """It equals the quotient where l divides the size; x is between 0 and the class all the same."""
+    for size, diversity in ((6, 3), (7, 3)):
+        floor = size // diversity
+        assert (floor < size / diversity) == (size % diversity > 0)
+        for alike in range(floor + 1, size + 1):
+            assert 0 < alike - floor < alike
+
+
 def test_algorithm_1_as_printed_calls_an_undersized_node_good() -> None:
     """Lines 4 and 5 stand unchained after lines 2 and 3: at the last level any node ends as a good leaf."""
 
@@ -130,12 +163,23 @@ def test_a_split_into_one_child_raises_the_level() -> None:
 
 
 def test_small_children_merged_are_a_leaf_at_once() -> None:
-    """Split again at the old level they give the same children for ever."""
+    """Split again, as printed, they part into nodes below P and are a good leaf at the old level."""
     u = np.array([[0.1, 0.1]] * 4 + [[0.1, 0.9], [0.9, 0.1], [0.9, 0.9]])
+    small = u[4:]
+    assert len({tuple(row) for row in symbols_at(small, 2).tolist()}) == len(small)
     leaves = splitting_tree(u, np.zeros(7, np.int64), 2, 2)
     assert leaves.of.tolist() == [0] * 4 + [1] * 3
     assert leaves.level.tolist() == [2, 1]
     assert not leaves.undersized.any()
+
+
+def test_small_children_merged_take_the_highest_level_at_which_they_agree() -> None:
+    """Five that part at level 2 agree at 3, where the print leaves them at level 1."""
+    small = [[0.45, 0.45], [0.55, 0.45], [0.45, 0.55], [0.55, 0.55], [0.45, 0.45]]
+    u = np.array([[0.1, 0.1, 0.9]] * 6 + [[*pair, 0.1] for pair in small])
+    leaves = splitting_tree(u, np.zeros(11, np.int64), 3, 3)
+    assert leaves.of.tolist() == [0] * 6 + [1] * 5
+    assert leaves.level.tolist() == [3, 3]
 
 
 def test_recycling_regroups_records_not_leaves() -> None:
@@ -190,7 +234,7 @@ def test_value_loss_of_a_group_is_a_total() -> None:
 
 
 def test_remaining_counts_series_not_subgroups() -> None:
-    """|PGL| >= k with two subgroups of two and k = 4 would never start a group if it counted subgroups."""
+    """|X| is "the number of records contained in X": two subgroups of two make a group of four."""
     low = np.array([[0.0], [1.0]])
     assert form_groups(low, low, np.array([2, 2]), 4).tolist() == [0, 0]
 
@@ -201,7 +245,7 @@ def test_a_leftover_joins_where_the_total_grows_least() -> None:
     assert group.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_ties_go_by_row() -> None:
+def test_equal_series_are_taken_in_their_order() -> None:
     same = np.zeros((6, 3))
     found = kapra(same, 2, 2)
     assert found.group.tolist() == sorted(found.group.tolist())

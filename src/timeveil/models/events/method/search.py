@@ -6,8 +6,7 @@ every (quasi-identifiers, time) value is shared by k people. Granularities are o
 
 Where we depart from the print (each with a test; see docs/explanation/errata.md)
     Procedure 1, line 3: `minimum = null`, not `≠ null`.
-    Procedure 1: one shared best, a fixed graph, and nodes in finest-first order, so that a tie keeps
-    the finer granularity.
+    Procedure 1: a fixed graph, and nodes in finest-first order, so that of equal ones the finer is kept.
     The base granularity is always a node.
 Cost: one scan per node tried (Theorem 6); nodes above a success are not tried.
 """

@@ -20,10 +20,9 @@ Where we depart from the print
     Levels do not nest: "maximise" takes the highest level at which all agree, even where a lower one fails,
     and recycling regroups series, not leaves.
     A split into one child raises the level and goes on.
-    Small children merged at the old level are a leaf at once; split again they would come back for ever.
+    Small children merged at the old level are a leaf, which then rises to the highest level they agree at.
     Similar patterns are those with little pattern loss (eq. 3) between their reconstructions.
     In KAPRA leaves with one level and one pattern, from whatever branch, are one leaf.
-    VL(G ∪ s) and the "value loss" of a subgroup are totals, size times width, and |PGL| counts series.
     A group is formed among a few hundred near subgroups, not among all; the loss is within 3 %.
     Where fewer than k series find a pattern, all series are one subgroup.
 Cost: a few sorts, per level, of the series still in the tree; for KAPRA also subgroups times the size of a
