@@ -52,7 +52,7 @@ def gather(release: Case, ledger: Ledger | None = None, progress: Progress = sil
     for earlier in () if ledger is None else ledger.after:
         require(Ledger, earlier)
     model = release.guarantee.model
-    if ledger is not None and ledger.after and "after" not in parameters_of(model).table():
+    if ledger is not None and ledger.after and not hasattr(release.guarantee, "after"):
         message = f"nothing is promised over several releases of {parameters_of(model).contents}"
         raise ParameterError(message, hint="leave {after} out")
     evidence = cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))

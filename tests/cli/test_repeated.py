@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import Cli
 
 import timeveil as tv
-from timeveil.datasets import clinic_visits, daily_cases
+from timeveil.datasets import clinic_visits, daily_cases, load_curves
 
 ROLES = "--respondent patient --time taken_at --event case --quasi zip --sensitive result --drop-rest --k 4"
 RUN = f"generalize-time later.csv {ROLES}"
@@ -226,3 +226,28 @@ def test_a_corrected_table_with_the_same_groups_is_another_release() -> None:
     release, ledger = tv.generalize_time(table, roles, 4, after=[one, two])
     assert release.guarantee.after == 2
     assert tv.verify(release, ledger)
+
+
+def test_series_of_the_same_people_are_refused_unless_forced(cli: Cli, here: Path) -> None:
+    pcsv.write_csv(load_curves(people=40, instants=6, seed=1), "loads.csv")
+    run = "anonymize-series loads.csv --respondent household --series h00..h05 --drop-rest --k 4 --p 2"
+    assert cli(f"{run} --out first --ledger first.ledger").code == 0
+    said = cli(f"{run} --out second --after first.ledger")
+    assert (said.code, "shows 40 people of this table" in " ".join(said.err.split())) == (2, True)
+    assert "--force" in said.err
+    assert not Path("second").exists()
+    forced = cli(f"{run} --out second --ledger second.ledger --after first.ledger --force")
+    assert (forced.code, "--after first.ledger --force" in forced.out) == (0, True)
+    judged = cli("verify second --ledger second.ledger --after first.ledger")
+    assert (judged.code, "nothing is promised over several releases" in " ".join(judged.err.split())) == (
+        2,
+        True,
+    )
+
+
+def test_a_stream_in_service_takes_no_ledgers(cli: Cli, here: Path) -> None:
+    Path("inbox").mkdir()
+    roles = "--respondent person --time day --sensitive diagnosis --drop-rest --l 3 --window 5"
+    said = cli(f"publish-stream inbox --out out --state stream.db {roles} --after first.ledger")
+    assert (said.code, "not to a stream in service" in said.err) == (2, True)
+    assert not Path("stream.db").exists()

@@ -79,6 +79,19 @@ def allow_loss() -> Any:
     return parameter(meaning, default=False)
 
 
+def after() -> Any:
+    """The line of methods that promise nothing over several releases."""
+    meaning = "Ledger of an earlier release: refused if it shows the same people, unless {force} is set."
+    opened: Any = {"metavar": "LEDGER", "opened": "tv.open_ledger({})", "path": True}
+    return parameter(meaning, default=(), example=["march.ledger"], **opened)
+
+
+def force() -> Any:
+    """The line of methods that promise nothing over several releases."""
+    meaning = "Publish even though another release shows the same people; each keeps its promise alone."
+    return parameter(meaning, default=False)
+
+
 def refuse_loss(parameters: Parameters, withheld: int, of: int, noun: str, hint: str) -> None:
     """Refuse to withhold more than a quarter, or than the share that `suppress` allows if that is larger."""
     values = parameters.as_arguments()

@@ -45,6 +45,9 @@ def is_service(run: Run) -> bool:
     if run.ledger is not None:
         message = "a stream in service has no ledger; its state file is what is private"
         raise ParameterError(message, hint="leave {ledger} out")
+    if run.values.get("after"):
+        message = "`after` applies to a table that is published at once, not to a stream in service"
+        raise ParameterError(message, hint="leave {after} out: the state file has what was published before")
     for name in ("dry_run", "overwrite"):
         if getattr(run, name):
             message = f"`{name}` does not apply to a stream in service, which adds a folder for each slot"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from timeveil.domain.lines import READING, AnyAdversary, Reading, allow_loss, fold_spellings
+from timeveil.domain.lines import READING, AnyAdversary, Reading, after, allow_loss, fold_spellings, force
 from timeveil.domain.parameter import Problem, parameter, rule
 from timeveil.domain.wording import counted
 
@@ -52,7 +52,7 @@ class PatternParameters(Reading):
     }
     explored = ("k", "min_support")
     stated = ("k", "min_support", "method", "max_len", "fill", "structural", "symbols", "center", "published")
-    unstated = (*READING, "instants", "cap", "force")
+    unstated = (*READING, "instants", "cap", "after", "force")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(
@@ -92,7 +92,8 @@ class PatternParameters(Reading):
         "Series release of the same people, if one exists; without {force}, that is refused.",
         default=None, example="published-series", metavar="DIR", private=True,
         opened="tv.open_release({})")
-    force: bool = parameter("Publish even though a series release shows the same people.", default=False)
+    after: list[Any] = after()
+    force: bool = force()
 
     @rule("min_support", "k")
     def a_pattern_has_at_least_k_people(self) -> Problem:

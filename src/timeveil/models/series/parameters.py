@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from timeveil.domain.lines import AnyAdversary, Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain import lines
+from timeveil.domain.lines import READING, AnyAdversary, Reading
 from timeveil.domain.parameter import Checked, Parameter, Problem, Range, numbers_nest, parameter, rule
 from timeveil.domain.roles import columns_named
 from timeveil.domain.wording import counted
@@ -45,6 +46,7 @@ class SeriesParameters(Reading):
     out_of_range = ("too-few-people",)
     stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
               "fill", "publish_values", "publish_pattern")
+    unstated = (*READING, "after", "force")
     repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',
@@ -79,9 +81,11 @@ class SeriesParameters(Reading):
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear")
-    fold_spellings: bool = fold_spellings()
-    accept_risk: list[str] = accept_risk()
-    allow_loss: bool = allow_loss()
+    fold_spellings: bool = lines.fold_spellings()
+    accept_risk: list[str] = lines.accept_risk()
+    allow_loss: bool = lines.allow_loss()
+    after: list[Any] = lines.after()
+    force: bool = lines.force()
 
     numbers_nest = numbers_nest
 

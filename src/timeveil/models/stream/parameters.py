@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from timeveil.domain.lines import READING, AnyAdversary, Reading, accept_risk, allow_loss, fold_spellings
+from timeveil.domain import lines
+from timeveil.domain.lines import READING, AnyAdversary, Reading
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
 from timeveil.errors import ParameterError, raising
 
@@ -60,6 +61,7 @@ class StreamParameters(Reading):
     explored = ("l", "window", "protect_slot")
     stated = ("l", "window", "slot", "move_cost", "first_window", "fill_empty", "filler", "jitter",
               "protect_slot", "spread", "fillers", "buckets", "late", "nulls")
+    unstated = (*READING, "after", "force")
     secret = ("seed",)
     repeating: ClassVar = {
         "seed": "add the --seed you used, to move the same records",
@@ -106,13 +108,15 @@ class StreamParameters(Reading):
     nulls: Literal["error", "withhold"] = parameter(
         "Records without a time, a person or a sensitive value: refuse or withhold.",
         default="error", example="withhold")
-    fold_spellings: bool = fold_spellings()
-    accept_risk: list[str] = accept_risk()
-    allow_loss: bool = allow_loss()
+    fold_spellings: bool = lines.fold_spellings()
+    accept_risk: list[str] = lines.accept_risk()
+    allow_loss: bool = lines.allow_loss()
+    after: list[Any] = lines.after()
+    force: bool = lines.force()
 
     def lasting(self) -> dict[str, Any]:
         """What a stream keeps to from its first record on; the seed is compared on its own."""
-        free = ("seed", "fold_spellings", "accept_risk", "allow_loss", *READING[2:])
+        free = ("seed", "fold_spellings", "accept_risk", "allow_loss", "after", "force", *READING[2:])
         return {name: value for name, value in self.as_arguments().items() if name not in free}
 
     @property

@@ -39,6 +39,7 @@ from timeveil.engines import Cells, Codes, Int64s
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.encoding import combine, distinct, encode, encode_people
+from timeveil.reading.repetition import people_in_common, require_ledger
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 
@@ -280,9 +281,7 @@ def refuse_ledgers(relation: Relation, ledgers: Sequence[Any]) -> None:
 
 def _refuse(relation: Relation, ledger: Any, number: int) -> None:
     """Refuse what is not the ledger of an earlier release of this table."""
-    if not isinstance(ledger, Ledger):
-        message = f"`after` has a {type(ledger).__name__}, not a ledger"
-        raise ParameterError(message, hint="open it first: open_ledger(path)")
+    require_ledger(ledger)
     if ledger.model != "time":
         message = f"ledger {number} of `after` belongs to a release of another model"
         hint = "give ledgers of events only: nothing is promised over releases of several models"
@@ -298,11 +297,7 @@ def _refuse(relation: Relation, ledger: Any, number: int) -> None:
     old, new = ledger.original.clock, relation.clock
     if (old.kind, old.zone, old.unit) != (new.kind, new.zone, new.unit):
         raise _other_table(number, "its times are read in another way")
-    people = [relation.table[relation.respondent], ledger.original.table[str(before.respondent)]]
-    names = [
-        decode_dictionaries(pa.table({"who": column}))["who"].unique().cast(pa.string()) for column in people
-    ]
-    if not pc.any(pc.is_in(names[0].drop_null(), value_set=names[1].drop_null())).as_py():
+    if not people_in_common(relation, ledger.original):
         raise _other_table(number, "it is about other people")
 
 

@@ -34,6 +34,7 @@ from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
+from timeveil.reading.repetition import refuse_repetition
 
 CAP = 5_000_000
 """Patterns at which the search stops with an error; combinations of symbols have a bound of their own."""
@@ -67,6 +68,7 @@ def sanitize_patterns(
     fold_spellings: bool = False,
     allow_loss: bool = False,
     beside: Release | None = None,
+    after: Sequence[Ledger] = (),
     force: bool = False,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
@@ -79,7 +81,8 @@ def sanitize_patterns(
     everybody having one symbol at every instant is closed too. `published` is `"frequent"` or `"closed"`.
     Of transactions, `nulls="drop"` leaves out rows without a person or an item, and `repeats="once"` counts
     an item once that a person has several times. `beside` is a series release of the same people: patterns
-    are refused unless they are mined from it or `force` is set.
+    are refused unless they are mined from it or `force` is set. `after` has ledgers of earlier releases,
+    which are refused if they show the same people, unless `force` is set.
 
     >>> import pyarrow as pa
     >>> rows = pa.table({"has": [["a", "b"], ["a", "b", "c", "d"], ["a", "d"], ["a", "d"], ["b", "c", "d"]]})
@@ -90,6 +93,7 @@ def sanitize_patterns(
     parameters = PatternParameters.from_call(locals())
     progress("reading", 0.0)
     people = read_source(source, roles, parameters.as_arguments())
+    refuse_repetition(people.relation, parameters)
     if beside is not None and not force:
         refuse_same_people(source, beside)
     least = least_support(parameters.min_support, people.rows.rows, parameters.k)

@@ -46,6 +46,7 @@ from timeveil.models.series.method.partition import (
 )
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
+from timeveil.reading.repetition import refuse_repetition
 from timeveil.reading.risks import with_risks
 from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
@@ -81,6 +82,8 @@ def anonymize_series(
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
     allow_loss: bool = False,
+    after: Sequence[Ledger] = (),
+    force: bool = False,
     seed: int | None = None,
     progress: Progress = silent,
     **removed: Any,
@@ -92,8 +95,9 @@ def anonymize_series(
     the shape; `effort` is how long groups are improved; `round_outward` is the number of significant digits
     of bounds. With `l`, sensitive numbers are exchanged for others nearby where more than one row in l of a
     cell has the same. `publish_values` and `publish_pattern` name the instants to publish, by default all.
-    `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `seed` repeats
-    the draws of `l` and nothing else; anyone who knows it can undo them.
+    `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `after` has
+    ledgers of earlier releases, which are refused if they show the same people, unless `force` is set. `seed`
+    repeats the draws of `l` and nothing else; anyone who knows it can undo them.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -110,6 +114,7 @@ def anonymize_series(
     progress("reading", 0.0)
     relation = read_series(table, roles, **parameters.reading("fold_spellings"))
     relation = with_risks(relation, parameters.accept_risk)
+    refuse_repetition(relation, parameters)
     collection = collect(relation, parameters.fill)
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)

@@ -19,6 +19,7 @@ from timeveil.calendar.axis import clocks, instants
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.release import Ledger
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.flow import Values
@@ -28,6 +29,7 @@ from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan
 from timeveil.reading.encoding import whole
+from timeveil.reading.repetition import refuse_repetition
 from timeveil.reading.risks import with_risks
 
 WIDEST_GAP = 1_000_000
@@ -106,6 +108,21 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
     rows = _complete(relation, settings)
     times = relation.table.column(relation.time)
     slot = slots.index(times if len(rows) == len(times) else times.take(pa.array(rows)))
+
+    def is_apart(ledger: Ledger) -> bool:
+        """Whether an earlier stream ended before this one begins: a slot is published once."""
+        stated, before = ledger.facts.get("time", {}), ledger.original
+        definition = None if slots.granularity is None else slots.granularity.as_dict()
+        if (
+            ledger.model != "stream"
+            or before.axis != slots.axis
+            or stated.get("slot_definition") != definition
+        ):
+            return False
+        ended = slots.index(before.table.column(before.time).drop_null()).max(initial=GAP)
+        return bool(len(slot) and slot.min() > ended + ledger.facts["parameters"].get("jitter", 0))
+
+    refuse_repetition(relation, settings.options, is_apart)
     if slots.granularity is not None and slots.axis.kind != "relative":
         # Dates have four digits for the year: slots after that of the last second have no label.
         end = int(slots.granularity.index(np.array([END_OF_TIME]))[0])

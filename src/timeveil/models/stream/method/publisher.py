@@ -31,12 +31,12 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, python_values, refuse_wide_gap
-from timeveil.models.stream.method.flow import Arrivals, Final, PacketStream, Stream, stream_of
+from timeveil.models.stream.method.flow import Arrivals, Final, PacketStream, stream_of
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
-from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, joined, slots_of_records
+from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, run_facts
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken, without_nan
 from timeveil.reading.encoding import encode_people
@@ -72,6 +72,8 @@ def publish_stream(
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
     allow_loss: bool = False,
+    after: Sequence[Ledger] = (),
+    force: bool = False,
     protect_slot: int | None = None,
     spread: int = 1,
     fillers: int = 0,
@@ -80,7 +82,8 @@ def publish_stream(
     """Publish a complete stream, every slot l-diverse.
 
     The result is that of pushing its slots one by one into a `StreamPublisher` and closing it. Rows need not
-    be sorted: a whole table has no late records.
+    be sorted: a whole table has no late records. `after` has ledgers of earlier streams, which are refused if
+    they show the same people and do not end before this one begins, unless `force` is set.
 
     >>> import pyarrow as pa
     >>> cases = pa.table({"day": [1, 1, 1, 2, 2], "age": [30, 40, 50, 60, 70],
@@ -124,29 +127,8 @@ def publish_stream(
     origin = np.full(relation.rows, GAP)
     origin[rows] = slots
     stated = {name: release.manifest[name] for name in ("parameters", "time")}
-    facts = {**_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
+    facts = {**run_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
     return release, Ledger("stream", layout.entries(origin, finals, withheld), relation, facts=facts)
-
-
-def _facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]) -> dict[str, Any]:
-    """Numbers of the run; rows that lack a time, a person or a value are withheld at no cost."""
-    tally, settings, names = stream.tally, stream.settings, stream.values.names
-    counts = np.bincount(codes, minlength=len(names))
-    distance = slots_of_records(finals) - origin[joined(final.records for final in finals)]
-    return {
-        "rows": tally["read"],
-        **{name: tally[name] for name in ("published", "moved", "withheld")},
-        "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
-        "largest_distance": int(distance.max(initial=0)),
-        "information_loss": settings.costs.amount(tally["loss"]),
-        "withhold_cost": settings.costs.by_name(names),
-        "values": len(names),
-        "largest_share": float(counts.max(initial=0) / max(len(codes), 1)),
-        "values_above_share": int(np.count_nonzero(counts * settings.l > len(codes))),
-        "seed": settings.seed,
-        "duplicates": tally["duplicates"],
-        "incomplete": tally["incomplete"],
-    }
 
 
 class StreamPublisher:
@@ -196,6 +178,8 @@ class StreamPublisher:
         fold_spellings: bool = False,
         accept_risk: Sequence[str] = (),
         allow_loss: bool = False,
+        after: Sequence[Ledger] = (),
+        force: bool = False,
         protect_slot: int | None = None,
         spread: int = 1,
         fillers: int = 0,

@@ -23,7 +23,7 @@ from timeveil.domain.release import Deferred, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.models.stream.method.arrivals import Slots
-from timeveil.models.stream.method.flow import Final
+from timeveil.models.stream.method.flow import Final, Stream
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings
 
@@ -247,3 +247,24 @@ def slots_of_records(finals: Sequence[Final]) -> Ints:
 
 def _described(columns: Columns) -> list[dict[str, str]]:
     return [{"name": name, "role": role, "type": str(kind)} for name, role, kind in columns]
+
+
+def run_facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]) -> dict[str, Any]:
+    """Numbers of the run; rows that lack a time, a person or a value are withheld at no cost."""
+    tally, settings, names = stream.tally, stream.settings, stream.values.names
+    counts = np.bincount(codes, minlength=len(names))
+    distance = slots_of_records(finals) - origin[joined(final.records for final in finals)]
+    return {
+        "rows": tally["read"],
+        **{name: tally[name] for name in ("published", "moved", "withheld")},
+        "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
+        "largest_distance": int(distance.max(initial=0)),
+        "information_loss": settings.costs.amount(tally["loss"]),
+        "withhold_cost": settings.costs.by_name(names),
+        "values": len(names),
+        "largest_share": float(counts.max(initial=0) / max(len(codes), 1)),
+        "values_above_share": int(np.count_nonzero(counts * settings.l > len(codes))),
+        "seed": settings.seed,
+        "duplicates": tally["duplicates"],
+        "incomplete": tally["incomplete"],
+    }
