@@ -4,13 +4,13 @@ Part of the loss is a workload: random window counts, answered from the release 
 original. A window is a stretch of time around a random row, between the resolution of the times and the
 extent of the data long (lengths of every magnitude are equally likely), in whole steps of the resolution,
 or of a second where times are finer.
-About every second window also asks for a value of one quasi-identifier, taken from a random row, as it was
-published.
+About every second window also asks for a value of one quasi-identifier, taken from a random row of the
+original: where labels may contain it, the answer is an estimate too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
+from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import Floats, withheld_by
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence
 from timeveil.models.events.judges.query import shares
@@ -178,34 +179,56 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
     """Per window the rows of the original, and what `answer` would estimate from the release."""
     people, names = evidence.people, evidence.columns("quasi")
     complete, granule = np.flatnonzero(people.complete), evidence.class_granule
-    rows = np.asarray(evidence.classes["rows"])
+    rows = np.asarray(evidence.classes["rows"], float)
     truth, guess = np.zeros(len(windows.low)), np.zeros(len(windows.low))
     times, position = ranked(people.moment[complete])
     low, high = (np.searchsorted(times, edge) for edge in (windows.low, windows.high))
     room = len(times) + 1
     for column in np.unique(windows.column):
         cases = np.flatnonzero(windows.column == column)
-        original, released = np.zeros(len(people.person), np.int64), np.zeros(len(rows), np.int64)
-        if column >= 0:
-            labels, released_labels = evidence.labels[names[column]], evidence.classes.column(int(column))
-            original, released = (coded.codes for coded in align(labels, encode(released_labels)))
-        value = original[windows.example[cases]]
+        asked = evidence.quasi[names[column]].codes if column >= 0 else np.zeros(len(people.person), np.int64)
+        value = asked[windows.example[cases]]
         # Value and time in one number: the rows of a value in a window follow each other.
-        keys = np.sort(original[complete] * room + position)
+        keys = np.sort(asked[complete] * room + position)
         truth[cases] = np.subtract(
             *(np.searchsorted(keys, value * room + edge[cases]) for edge in (high, low))
         )
-        # The windows and the classes of each value in turn.
-        order, by_value = np.argsort(value, kind="stable"), np.argsort(released, kind="stable")
-        values, begins = np.unique(value[order], return_index=True)
-        ends = (np.searchsorted(released[by_value], values, side) for side in ("left", "right"))
-        for windows_of_value, begin, end in zip(np.split(cases[order], begins[1:]), *ends, strict=True):
-            classes = by_value[begin:end]
-            in_granule = np.bincount(granule[classes], rows[classes], len(evidence.granules.start))
+        shares_with = _shares_with(evidence, int(column)) if column >= 0 else lambda _: np.ones(len(rows))
+        # The windows of each value in turn.
+        order = np.argsort(value, kind="stable")
+        begins = np.flatnonzero(np.diff(value[order], prepend=-1))
+        for windows_of_value in np.split(cases[order], begins[1:]):
+            met = shares_with(int(windows.example[windows_of_value[0]])) * rows
+            in_granule = np.bincount(granule, met, len(evidence.granules.start))
             for case in windows_of_value:
                 window = int(windows.low[case]), int(windows.high[case])
                 guess[case] = shares(evidence.granules, *window)[0] @ in_granule
     return truth, guess
+
+
+def _shares_with(evidence: Evidence, column: int) -> Callable[[int], Floats]:
+    """A function of an original row: of each class the share that `answer` expects to have its value."""
+    name, parts = evidence.columns("quasi")[column], []
+    values = evidence.quasi[name]
+    levels = [step["levels"].get(name) for step in evidence.steps]
+    for level in [level for number, level in enumerate(levels) if level not in levels[:number]]:
+        classes = np.flatnonzero(np.array([other == level for other in levels])[evidence.class_step])
+        labels = evidence.classes.column(column).take(pa.array(classes))
+        # Where values are shown, a class has the one asked for or not; a label may contain it.
+        sides = align(evidence.labels_at(name, None), encode(labels)) if level is None else None
+        parts.append((classes, labels, level, sides))
+
+    def shares_with(row: int) -> Floats:
+        met, sought = np.zeros(len(evidence.classes)), values.values[int(values.codes[row])].as_py()
+        for classes, labels, level, sides in parts:
+            if sides is not None:
+                met[classes] = sides[1].codes == sides[0].codes[row]
+            elif len(classes):
+                conditions = Conditions(evidence.release, {name: sought}, [name])
+                met[classes] = conditions.shares(name, labels, level["name"])[0]
+        return met
+
+    return shares_with
 
 
 # What remains visible within groups, however many people share them.
