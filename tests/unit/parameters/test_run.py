@@ -32,6 +32,7 @@ EVERY_VALUE: dict[str, Any] = {
     "weights": {"zip": 2},
     "protect": {"b": "at-most:1/3"},
     "dominance": 0.5,
+    "decoys": True,
     "visits": 2,
     "hierarchies": {"zip": "prefixes:3"},
     "levels": {"zip": 1},
@@ -103,8 +104,8 @@ def test_every_parameter_is_written() -> None:
     assert run.command() == (
         "timeveil generalize-time in.csv --out out --respondent who --time when --quasi zip --cyclic weekday "
         "--keep a --sensitive b --drop c --drop d --k 5 --granularity week --choose generality "
-        "--suppress 0.25 --recode refined --weight zip=2 --protect b=at-most:1/3 --dominance 0.5 --visits 2 "
-        "--hierarchy zip=prefixes:3 --level zip=1 --max-level zip=1 "
+        "--suppress 0.25 --recode refined --weight zip=2 --protect b=at-most:1/3 --dominance 0.5 "
+        "--decoys --visits 2 --hierarchy zip=prefixes:3 --level zip=1 --max-level zip=1 "
         "--after a.ledger --after b.ledger --append "
         "--origin first "
         "--gaps skip --nulls withhold --fold-spellings --accept-risk a --allow-loss --calendar c.toml "
@@ -118,7 +119,7 @@ def test_every_parameter_is_written() -> None:
         'sensitive=["b"], drop=["c", "d"])\n'
         'release, ledger = tv.generalize_time("in.csv", roles, k=5, granularities=["week"], '
         'choose="generality", suppress=0.25, recode="refined", weights={"zip": 2}, '
-        'protect={"b": "at-most:1/3"}, dominance=0.5, visits=2, '
+        'protect={"b": "at-most:1/3"}, dominance=0.5, decoys=True, visits=2, '
         'hierarchies={"zip": "prefixes:3"}, levels={"zip": 1}, max_levels={"zip": 1}, '
         'after=[tv.open_ledger("a.ledger"), tv.open_ledger("b.ledger")], append=True, '
         'origin="first", gaps="skip", nulls="withhold", fold_spellings=True, accept_risk=["a"], '

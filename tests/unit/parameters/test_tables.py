@@ -34,7 +34,7 @@ STREAM: dict[str, Any] = {"l": 3, "window": 7}
 def test_a_signature_has_the_names_and_defaults_of_its_table(table: type[Parameters], function: Any) -> None:
     arguments = inspect.signature(function).parameters
     lines = table.table()
-    private = {"seed"} if table is SeriesParameters else set()
+    private = {"seed"} - set(lines)
     by_word = {name for name, a in arguments.items() if a.kind is not inspect.Parameter.VAR_KEYWORD}
     assert by_word - OUTSIDE - private - set(table.removed) == set(lines) | (set(lines) & {"seed"})
     for name, declared in lines.items():

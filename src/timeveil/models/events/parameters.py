@@ -87,6 +87,11 @@ class EventParameters(Reading):
         "Largest share of a group's rows that one person may have.",
         default=None, above=0, below=1, example=0.5
     )
+    decoys: bool = parameter(
+        "Also hold back groups that keep {protect}, at random, so that a group that is missing need not have "
+        "broken it.",
+        default=False, applies_with="protect"
+    )
     visits: int = parameter(
         "Number of visits of a person that an outsider may know: with 2, any two groups that a person is in "
         "have k people in common.",
@@ -209,6 +214,13 @@ class EventParameters(Reading):
             "rows in gaps cannot be withheld or moved where rows are not made coarser alike",
             'use {gaps="skip"}, or leave {recode} out',
         )
+
+    @rule("decoys", "recode")
+    def only_a_sweep_holds_back(self) -> Problem:
+        """Where all rows are made coarser alike, no group is held back for a coarser one."""
+        if not self.decoys or self.recode in ("refined", "local"):
+            return None
+        return "`decoys` applies where groups are formed from fine to coarse only", 'add {recode="local"}'
 
     @rule("visits", "recode")
     def pairs_are_counted_in_one_answer(self) -> Problem:

@@ -16,8 +16,10 @@ import numpy as np
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers, distinct_pairs, fold
+from timeveil.evidence.checks import Findings
+from timeveil.evidence.codes import Integers, distinct_pairs, fold, ranked
 from timeveil.models.events.evidence import Evidence, observed
+from timeveil.models.events.judges.protected import breaking
 
 GROUPS, DRAWS = 100, 64
 
@@ -66,6 +68,22 @@ def downcoding(evidence: Evidence) -> Downcoding | None:
     )
 
 
+def check_decoys(evidence: Evidence, findings: Findings) -> None:
+    """Expect that the groups of k people that are missing at a step keep the promise together."""
+    if not evidence.release.manifest["parameters"].get("decoys"):
+        return
+    findings.check("the groups that are missing at a step keep what is promised about groups together")
+    findings.expect("decoys:ledger", isinstance(evidence.private.facts.get("decoys", {}).get("seed"), int))
+    person, below = evidence.people.person, 0
+    for number, label in enumerate(labels_by_step(evidence)):
+        waiting = np.flatnonzero(evidence.published & (evidence.step > number))
+        groups, group = ranked(label[waiting])
+        members, _, _ = distinct_pairs(group, person[waiting], evidence.people.people)
+        pool = waiting[(np.bincount(members, minlength=len(groups)) >= evidence.k)[group]]
+        below += any(breaks.any() for _, breaks in breaking(evidence, pool, 0 * pool))
+    findings.expect_none("decoys:pool", below=below)
+
+
 def _bits_of_missing(evidence: Evidence, draw: np.random.Generator) -> float:
     """How much less likely it makes a group's people to be anywhere in their cells, in bits a row.
 
@@ -75,7 +93,7 @@ def _bits_of_missing(evidence: Evidence, draw: np.random.Generator) -> float:
     rows, (group, groups) = np.flatnonzero(evidence.published), evidence.group
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=groups))
-    labels, bits, total = _labels_by_step(evidence), 0.0, 0
+    labels, bits, total = labels_by_step(evidence), 0.0, 0
     for number in draw.permutation(groups)[:GROUPS]:
         members = rows[order[slice(ends[number - 1] if number else 0, ends[number])]]
         cells = np.unique(evidence.cells[0][members], return_index=True)[1]
@@ -92,7 +110,7 @@ def _bits_of_missing(evidence: Evidence, draw: np.random.Generator) -> float:
     return float(bits / max(total, 1))
 
 
-def _labels_by_step(evidence: Evidence) -> list[Integers]:
+def labels_by_step(evidence: Evidence) -> list[Integers]:
     """Per step a number for what each original row would be published as there."""
     defined = {d["name"]: Granularity.from_dict(dict(d)) for d in evidence.release.manifest["definitions"]}
     granularities = [fit(defined[step["granularity"]], evidence.axis) for step in evidence.steps]

@@ -57,6 +57,7 @@ MANIFEST = checks.manifest_of(
             "granularities": checks.NAMES_OR_NULL,
             "recode?": one_of("refined", "local", "tiling"),
             "origin?": one_of("first"),
+            "decoys?": FLAG,
             **_FURTHER,
             "append?": FLAG,
             **checks.IF_SET,

@@ -31,6 +31,8 @@ _CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
 
 SENTENCES = {
     "protect:column": "a promise is stated about `{name}`, which is not a sensitive column of the release",
+    "decoys:ledger": "the release has decoys, and the ledger notes no seed of them",
+    "decoys:pool": "{below:step} at which the groups that are missing break the promise together",
     "protect:dominance": "{below:group} in which one person has more than {share} of the rows",
     "protect:visits": "{below:group} with fewer than {k:person} in common with another group of one of them",
     "protect:order": "closeness is promised of `{name}`, whose values have no order or are not all in it",

@@ -43,6 +43,7 @@ from timeveil.evidence.conditions import period_of, share_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges import protected, repeated
+from timeveil.models.events.judges.downcoding import check_decoys
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.models.events.judges.recount import check_candidates
 from timeveil.reading.table import moments
@@ -242,6 +243,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     _check_people(evidence, rows, classes, findings)
     protected.check_people(evidence, rows, classes[0], findings)
     repeated.check_joint(evidence, findings)
+    check_decoys(evidence, findings)
     _check_labels(evidence, findings)
     _check_same_rows(evidence, rows, classes, findings)
     findings.check("the groups of the ledger are those of the release")

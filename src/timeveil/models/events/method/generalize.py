@@ -14,6 +14,7 @@ Cost: one sort of the rows per combination of hierarchy levels, then one scan pe
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
 from timeveil.domain.lines import Decimal, Delimiter, refuse_loss
+from timeveil.domain.parameter import Parameter, Range
 from timeveil.domain.protection import AnyProtection
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
@@ -64,6 +66,10 @@ COMPARED_ROWS = 1_000_000
 """Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
 
 
+SEED = Parameter(
+    "seed", "whole", "Secret number that decoys are drawn with.", range=Range(0, 2**128), example=7
+)
+
 DURATIONS = "log:2,4,16"
 """How durations are made coarser where no hierarchy is given for them."""
 
@@ -81,6 +87,7 @@ def generalize_time(
     weights: Mapping[str, float] | None = None,
     protect: Mapping[str, AnyProtection | str] | None = None,
     dominance: float | None = None,
+    decoys: bool = False,
     visits: int = 1,
     hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
     levels: Mapping[str, int] | None = None,
@@ -102,6 +109,7 @@ def generalize_time(
     fold_spellings: bool = False,
     accept_risk: Sequence[str] = (),
     allow_loss: bool = False,
+    seed: int | None = None,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish events so that every (quasi-identifiers, time) value is shared by k different people.
@@ -116,12 +124,14 @@ def generalize_time(
     possible (`"local"`) or in periods that do not overlap (`"tiling"`); `weights` says how much the
     precision of a column, or of the time, matters then and with `"loss"` and `"precision"`. `protect` says
     what every group promises about a sensitive column, `AtMost(1/3)`, `Distinct(3)`, `Entropy(3)` or
-    `Closeness(0.2)`, and `dominance` is the largest share of a group's rows that one person may have. With
-    `visits=2`, any two groups that a person is in have k people in common. `gaps`
-    says what happens to rows in no granule: `"error"`, `"skip"` that granularity, `"suppress"` them, or take
-    the `"next"` granule. `after` has the ledgers of all earlier releases of this table: then k people also
-    share what an event was published as in all of them together. With `append` the last one is continued:
-    same granularity and levels, and rows of its periods that come late wait until k people share their group.
+    `Closeness(0.2)`, and `dominance` is the largest share of a group's rows that one person may have.
+    `decoys` holds groups that keep these promises back at random, so that a group that is missing need not
+    have broken one; `seed` repeats the draw, and anyone who knows it can undo it. With `visits=2`, any two
+    groups that a person is in have k people in common. `gaps` says what happens to rows in no granule:
+    `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule. `after` has the
+    ledgers of all earlier releases of this table: then k people also share what an event was published as in
+    all of them together. With `append` the last one is continued: same granularity and levels, and rows of
+    its periods that come late wait until k people share their group.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4"], "when": ["2006-01-03", "2006-01-03",
@@ -132,6 +142,7 @@ def generalize_time(
     """
     measure = choose if callable(choose) else None
     parameters = EventParameters.from_call({**locals(), "choose": FUNCTION if measure else choose})
+    seed = SEED.check(secrets.randbits(128) if seed is None else seed) if parameters.decoys else None
     k = parameters.k
     progress("reading", 0.0)
     relation = table
@@ -171,7 +182,7 @@ def generalize_time(
             published = _publish(events, counts, chosen)
             progress("done", 1.0)
             return _assemble(counts, feasible, chosen, tried, published)
-        recoding = recode_rows(counts, chosen, partial(_is_feasible, counts))
+        recoding = recode_rows(counts, chosen, partial(_is_feasible, counts), seed=seed)
         published = events.publish_steps(plan.timeline, counts.steps(recoding.steps), recoding.cells)
         progress("done", 1.0)
         return _assemble(counts, feasible, recoding.within, tried, published, recoding)
@@ -255,6 +266,8 @@ def _assemble(
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
     elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.may_have_steps:
         facts["bits"] = bits_of_ways(counts, chosen, partial(_is_feasible, counts))
+    elif recoding and recoding.decoys:
+        facts["decoys"] = recoding.decoys
     label = plan.named or chosen.granularity
     return _pair(plan, label, mappings, published, sections, facts, nodes)
 

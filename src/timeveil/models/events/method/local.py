@@ -15,7 +15,7 @@ Cost: `tiling` sorts the visits once per combination of levels and granularity, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -30,7 +30,7 @@ from timeveil.engines import Codes, Recoded
 from timeveil.errors import ParameterError
 from timeveil.models.events.method.earlier import people_of
 from timeveil.models.events.method.search import Counts, Node, label_ranks
-from timeveil.models.events.method.sweep import WITHHELD, sweep
+from timeveil.models.events.method.sweep import WITHHELD, Decoys, sweep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -39,37 +39,46 @@ MOST_COMBINATIONS = 64  # combinations of levels that are all tried; with more, 
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
-    """The steps that rows are published at, from fine to coarse, and the node that contains them all."""
+    """The steps that rows are published at, from fine to coarse, and the node that contains them all.
+
+    `decoys` has the seed they were drawn with, and how many gatherings they held back.
+    """
 
     within: Node
     steps: list[Node]
     cells: Recoded
+    decoys: Mapping[str, int | None] = field(default_factory=dict)
 
 
 def recode_rows(
-    counts: Counts, answer: Node, is_feasible: Callable[[Node], bool], way: str | None = None
+    counts: Counts,
+    answer: Node,
+    is_feasible: Callable[[Node], bool],
+    way: str | None = None,
+    seed: int | None = None,
 ) -> Recoding:
-    """Publish every row at a step of its own; `answer` is what a global search chose."""
+    """Publish every row at a step of its own; `answer` is what a global search chose, `seed` draws decoys."""
     scale, way = Scale(counts), way or counts.plan.parameters.recode
     if way == "tiling":
         return _tiling(scale, answer, is_feasible)
     if way == "refined":
-        return _sweep(scale, answer)
+        return _sweep(scale, answer, seed)
     # The coarsest step that keeps the promise: rows may leave the groups of the answer.
     within = next(filter(is_feasible, scale.steps[::-1]), answer)
-    recoding = _sweep(scale, within)
+    recoding = _sweep(scale, within, seed)
     if counts.guard is None and counts.order.is_finer(answer, within):
         return recoding
     # The answer may lose less: weeks do not refine months, and what stays open may have more to promise.
-    return min(recoding, _sweep(scale, answer), key=scale.loss)
+    return min(recoding, _sweep(scale, answer, seed), key=scale.loss)
 
 
-def _sweep(scale: Scale, within: Node) -> Recoding:
-    counts = scale.counts
+def _sweep(scale: Scale, within: Node, seed: int | None) -> Recoding:
+    counts, decoys = scale.counts, None if seed is None else Decoys(np.random.default_rng(seed))
     steps = [node for node in scale.steps if node != within and counts.order.is_finer(node, within)]
     labels = (counts.label(node) for node in (*steps, within))
-    step = sweep(scale.cells, counts.label(within), labels, counts.k, counts.guard)
-    return scale.recoding(within, [*steps, within], step)
+    step = sweep(scale.cells, counts.label(within), labels, counts.k, counts.guard, decoys)
+    recoding = scale.recoding(within, [*steps, within], step)
+    return replace(recoding, decoys={"seed": seed, "held": decoys.held}) if decoys else recoding
 
 
 def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], bool]) -> dict[str, float]:

@@ -10,6 +10,10 @@ The *rest rule* keeps a way out for everybody: what stays open inside a block, t
 cells may get, is nobody or at least k people. A gathering that would break the rule stays open. Where more is
 promised than k people, gatherings and what stays open have to keep that as well.
 
+Anyone who knows the method can tell that a gathering of k people that is missing broke the promise. *Decoys*
+are gatherings that keep it and stay open all the same, chosen at random, until all that are missing at a step
+keep the promise together. That bounds the pool, not each gathering in it.
+
 Cost: per step one sort of the visits still open in gatherings of at least k visits. Blocks whose rest would
 be too small are settled one gathering at a time.
 """
@@ -17,24 +21,39 @@ be too small are settled one gathering at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from timeveil.engines import Cells, Codes, Int64s
-from timeveil.models.events.method.protect import Guard, Remainder
+from timeveil.models.events.method.protect import Guard, Mask, Remainder
 from timeveil.reading.encoding import distinct
 
 WITHHELD = -1
 
 
-def sweep(cells: Cells, block: Int64s, labels: Iterable[Int64s], k: int, guard: Guard | None = None) -> Codes:
+@dataclass
+class Decoys:
+    """Who is held back: the draw, and how many gatherings it held back."""
+
+    draw: np.random.Generator
+    held: int = 0
+
+
+def sweep(
+    cells: Cells,
+    block: Int64s,
+    labels: Iterable[Int64s],
+    k: int,
+    guard: Guard | None = None,
+    decoys: Decoys | None = None,
+) -> Codes:
     """The step that each cell is published at; `WITHHELD` where its whole block does not keep the promise.
 
     `labels` has per step, from fine to coarse, a number for what every cell would be published as. Steps
     refine `block`, which is also the label of the last one.
     """
-    state = _Open(cells, block, k, guard)
+    state = _Open(cells, block, k, guard, decoys)
     for step, label in enumerate(labels):
         state.publish(step, label)
     return state.step
@@ -43,8 +62,10 @@ def sweep(cells: Cells, block: Int64s, labels: Iterable[Int64s], k: int, guard: 
 class _Open:
     """What is not published yet: cells, their visits, and the people left in each block."""
 
-    def __init__(self, cells: Cells, block: Int64s, k: int, guard: Guard | None) -> None:
-        self._guard, self._visit = guard, np.arange(len(cells.cell))
+    def __init__(
+        self, cells: Cells, block: Int64s, k: int, guard: Guard | None, decoys: Decoys | None
+    ) -> None:
+        self._guard, self._decoys, self._visit = guard, decoys, np.arange(len(cells.cell))
         self.k, self.step = k, np.full(len(cells), WITHHELD, np.int32)
         self._block = np.unique(block, return_inverse=True)[1].ravel()
         # An owner is a person in a block: a block has as many people left as owners with an open visit.
@@ -61,7 +82,7 @@ class _Open:
             keeps &= guard.keeps(self._visit, self._block_of_owner[self._owner], len(keeps))
         self._retain(keeps[self._block_of_owner[self._owner]])
 
-    def _retain(self, visits: npt.NDArray[np.bool_]) -> None:
+    def _retain(self, visits: Mask) -> None:
         """Only these visits stay open."""
         self._cell, self._owner = self._cell[visits], self._owner[visits]
         self._visit = self._visit[visits]
@@ -81,13 +102,27 @@ class _Open:
         pairs, often = np.unique(gathering[visits] * owners + self._owner[visits], return_counts=True)
         crowd, owner = pairs // owners, pairs % owners
         people = np.bincount(crowd, minlength=int(gathering.max()) + 1)
-        ready = people >= self.k
+        crowded = people >= self.k
+        ready = crowded.copy()
         if self._guard and ready.any():
             candidates = ready[gathering]
             ready &= self._guard.keeps(self._visit[candidates], gathering[candidates], len(ready))
-        chosen = ready[crowd]
-        ready[self._refused(crowd[chosen], owner[chosen], often[chosen], gathering)] = False
-        closing = ready[gathering]
+
+        def settled(ready: Mask) -> Mask:
+            """Without those that the rest rule keeps open."""
+            chosen, ready = ready[crowd], ready.copy()
+            ready[self._refused(crowd[chosen], owner[chosen], often[chosen], gathering)] = False
+            return ready
+
+        closed = settled(ready)
+        if self._guard and self._decoys:
+            good, order, number = int(closed.sum()), self._decoys.draw.permutation(np.flatnonzero(ready)), 0
+            while number < len(order) and not self._keeps_as_one(self._guard, (crowded & ~closed)[gathering]):
+                number += 1 + number // 2  # few more than needed, and few tries
+                ready[order[:number]] = False
+                closed = settled(ready)
+            self._decoys.held += good - int(closed.sum())
+        closing = closed[gathering]
         if not closing.any():
             return
         np.subtract.at(self._left, self._owner[closing], 1)
@@ -96,6 +131,11 @@ class _Open:
         self._people -= np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         self.step[self._cell[closing]] = step
         self._retain(~closing)
+
+    def _keeps_as_one(self, guard: Guard, visits: Mask) -> bool:
+        """Whether the people of some open visits keep every promise together; nobody does."""
+        pool = self._visit[visits]
+        return not len(pool) or bool(guard.keeps(pool, 0 * pool, 1)[0])
 
     def _refused(self, crowd: Int64s, owner: Int64s, often: Int64s, gathering: Int64s) -> list[int]:
         """The gatherings that stay open because closing them would leave too few people, or a broken promise.
@@ -131,7 +171,7 @@ class _Open:
                 people[block] = after
         return refused
 
-    def _breaking(self, crowds: Int64s, rest: Int64s, gathering: Int64s) -> npt.NDArray[np.bool_]:
+    def _breaking(self, crowds: Int64s, rest: Int64s, gathering: Int64s) -> Mask:
         """The blocks in which people would stay open, and break a promise, if all gatherings were closed."""
         block, stays = self._block_of_owner[self._owner], ~np.isin(gathering, crowds)
         touched = np.zeros(len(rest), np.bool_)
@@ -144,7 +184,7 @@ class _Open:
             breaking[numbers[~keeps]] = True
         return breaking
 
-    def _remainder(self, tight: npt.NDArray[np.bool_], crowds: Int64s, gathering: Int64s) -> Remainder | None:
+    def _remainder(self, tight: Mask, crowds: Int64s, gathering: Int64s) -> Remainder | None:
         """What is open in tight blocks, for gatherings to be closed one after the other."""
         if self._guard is None:
             return None
