@@ -237,7 +237,7 @@ def _summary(evidence: Evidence, doing: Progress) -> _Summary:
     model, counts = str(manifest["model"]), manifest["counts"]
     tradeoff = part(model, "judges.tradeoff")
     outsider, losses = tradeoff.outsider(), tradeoff.stated(counts)
-    risks = {"promised": tradeoff.promised(guarantee, outsider)}
+    risks = {"promised": tradeoff.promised(evidence, outsider)}
     if isinstance(guarantee, LDiversity) and guarantee.true_slot is not None:
         risks["promised_true_slot"] = 1 / guarantee.true_slot
     if isinstance(guarantee, KPAnonymity):

@@ -180,7 +180,7 @@ class KPAnonymity(Promise):
     """k people share every envelope, and p of them the pattern in it.
 
     Shou et al. 2013, Definition 5. With `l`, each group of p people who share a pattern also has at least l
-    different sensitive values.
+    different sensitive values. A p of 1 promises nothing about patterns: this is k-anonymity.
 
     >>> KPAnonymity(10, 5).sentence
     'every value envelope is shared by at least 10 series, and every pattern in it by at least 5 of them'
@@ -193,11 +193,12 @@ class KPAnonymity(Promise):
 
     model = "series"
     name = "kp-anonymity"
-    words = (
-        "every value envelope is shared by at least {0.k} series, and every pattern in it by at least {0.p} "
-        "of them"
-    )
-    further_words: ClassVar = {"l": ", which have at least {0.l} different sensitive values", "rows": OF_ROWS}
+    words = "every value envelope is shared by at least {0.k} series"
+    further_words: ClassVar = {
+        "shares_patterns": ", and every pattern in it by at least {0.p} of them",
+        "l": ", which have at least {0.l} different sensitive values",
+        "rows": OF_ROWS,
+    }
     if_set = ("rows",)
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
@@ -207,6 +208,11 @@ class KPAnonymity(Promise):
     )
     rows: bool = parameter("Whether rows were counted, for want of a respondent.", default=False)
     _numbers_nest = numbers_nest
+
+    @property
+    def shares_patterns(self) -> bool:
+        """Whether anything is promised about patterns."""
+        return self.p > 1
 
 
 @dataclass(frozen=True, slots=True)

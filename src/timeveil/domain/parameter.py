@@ -214,8 +214,8 @@ def rule(*names: str) -> Callable[[F], F]:
 
 @rule("k", "p", "l")
 def numbers_nest(promise: Any) -> Problem:
-    """p of the k share a pattern, and l values differ among the p."""
-    for small, large in (("p", "k"), ("l", "p")):
+    """p of the k share a pattern, and l values differ among the p; with p = 1 no pattern is published."""
+    for small, large in (("p", "k"), ("l", "k" if promise.p == 1 else "p")):
         less, more = getattr(promise, small), getattr(promise, large)
         if less is not None and less > more:
             return (

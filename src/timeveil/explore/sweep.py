@@ -124,7 +124,7 @@ def judge(
     breach = attack(evidence, None, adversary)
     doing("judged", 1.0)
     losses, facts = tradeoff.measured(release, loss)
-    promised = tradeoff.promised(release.guarantee, adversary)
+    promised = tradeoff.promised(evidence, adversary)
     return losses, {"worst": breach.worst, "mean": breach.mean, "promised": promised}, facts
 
 

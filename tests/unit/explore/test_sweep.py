@@ -12,6 +12,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import baskets, clinic_visits, daily_cases, load_curves
+from timeveil.judging import gather
 from timeveil.models import part
 
 
@@ -130,7 +131,7 @@ def test_series_promise_one_in_p_whatever_is_known(adversary: tv.SeriesAdversary
     """Values narrow the pattern down, so that k is no promise even to who knows values only."""
     table = load_curves(people=60, instants=6, seed=1)
     release, _ = tv.anonymize_series(table, LOADS, k=6, p=3, effort=0)
-    assert part("series", "judges.tradeoff").promised(release.guarantee, adversary) == 1 / 3
+    assert part("series", "judges.tradeoff").promised(gather(release), adversary) == 1 / 3
 
 
 def test_an_adversary_can_be_named() -> None:

@@ -32,7 +32,7 @@ Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
-"""Names of the published columns that every series release has."""
+"""Names of published columns; a release without patterns has only the first."""
 ABSENT = -1  # in place of a group, a cell, a run or a series: there is none
 SLACK = 1e-9  # the rounding error of a z-normalised value; cells are taken to be this much wider
 
@@ -150,6 +150,11 @@ class Evidence(ReleaseEvidence):
         super().__init__(release, ledger)
         self.k, self.p = promised(release, "k"), promised(release, "p")
 
+    @property
+    def least_candidates(self) -> int:
+        """How many rows the promise leaves to someone who knows a series: k where no pattern is published."""
+        return self.p if self.release.manifest["series"]["pattern"] else self.k
+
     @cached_property
     def runs(self) -> Published:
         """The rows of the release; envelopes may be anything."""
@@ -249,7 +254,9 @@ def _batch_runs(batch: pa.RecordBatch, names: list[list[str]], width: int) -> tu
     group = np.asarray(batch.column(GROUP).cast(pa.int64())).astype(np.int64, copy=False)
     bounds = [[batch.column(name).cast(pa.float64()) for name in ends] for ends in names]
     low, high = (np.array(ends, np.float64).reshape(-1, len(group)).T for ends in bounds)
-    patterns = patterns_of(batch.column(PATTERN), batch.column(LEVEL), width)
+    patterns = (np.zeros((len(group), 0), np.int16),) * 2
+    if width:
+        patterns = patterns_of(batch.column(PATTERN), batch.column(LEVEL), width)
     return _runs(group, np.ones(len(group), dtype=np.int64), low, high, *patterns)
 
 
@@ -270,8 +277,6 @@ def patterns_of(text: pa.Array, level: pa.Array, width: int) -> tuple[Symbols, S
     """Per row and instant of the pattern the symbol, from 0, and its level."""
     if text.null_count:
         raise _damaged(f"{counted(text.null_count, 'row')} without a pattern", "pattern")
-    if not width:
-        return np.zeros((len(text), 0), np.int16), np.zeros((len(text), 0), np.int16)
     coded = encode(text)
     words = coded.values.to_pylist()
     fits = all(len(word) == width and word.isascii() for word in words)

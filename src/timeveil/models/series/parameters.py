@@ -54,7 +54,9 @@ class SeriesParameters(Reading):
     }
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
-    p: int = parameter("Number of series that must share each pattern in an envelope.", at_least=1, example=5)
+    p: int = parameter(
+        "Number of series that must share each pattern in an envelope; 1 publishes envelopes alone.",
+        at_least=1, example=5)
     method: Literal["adaptive", "kapra", "naive", "representative"] = parameter(
         "How groups and patterns are formed; adaptive loses least.", default="adaptive", example="kapra")
     shape_weight: float = parameter(
@@ -77,7 +79,8 @@ class SeriesParameters(Reading):
     publish_values: tuple[str, ...] | None = parameter(
         "Instants whose envelopes are published; all if not set.", default=None, example=["h06..h12"])
     publish_pattern: tuple[str, ...] | None = parameter(
-        "Instants whose pattern is published; all if not set.", default=None, example=["h00..h12"])
+        "Instants whose pattern is published; all if not set, and none where p is 1.",
+        default=None, example=["h00..h12"])
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear")
@@ -88,6 +91,13 @@ class SeriesParameters(Reading):
     force: bool = lines.force()
 
     numbers_nest = numbers_nest
+
+    @rule("p", "publish_pattern")
+    def published_patterns_are_shared(self) -> Problem:
+        """With p = 1 everybody's own pattern would be published."""
+        if self.p > 1 or not self.publish_pattern:
+            return None
+        return "p is 1, so nobody need share a pattern, and none is published", "raise {p} to at least 2"
 
     @rule("method", "p")
     def representatives_stand_for_three(self) -> Problem:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence.published import same_columns
+from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.parameters import Adversary
 
@@ -43,9 +43,9 @@ def usual_risk(_adversary: Adversary) -> str:
     return "worst"
 
 
-def promised(guarantee: KAnonymity, _adversary: Adversary) -> float:
+def promised(evidence: Evidence, _adversary: Adversary) -> float:
     """The chance that the promise leaves to the adversary."""
-    return 1 / guarantee.k
+    return 1 / evidence.k
 
 
 def stated(counts: Mapping[str, Any]) -> dict[str, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.domain.release import Release
+from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternAdversary
 
@@ -45,9 +45,9 @@ def usual_risk(_adversary: PatternAdversary) -> str:
     return "promised"
 
 
-def promised(guarantee: NoInferenceChannel, _adversary: PatternAdversary) -> float:
+def promised(evidence: Evidence, _adversary: PatternAdversary) -> float:
     """The chance that the promise leaves to the adversary."""
-    return 1 / guarantee.k
+    return 1 / evidence.k
 
 
 def stated(_counts: Mapping[str, Any]) -> dict[str, float]:

@@ -51,10 +51,10 @@ class SeriesBreach(Exposure):
     right one is one in that number. It is 0 for people who were suppressed and, where patterns are not those
     of each series, for people about whom the adversary bets wrongly. `told` has per sensitive column the
     chance of each person's true value: the share of rows that fit and have it. `homogeneous` is the share of
-    people for whom all rows that fit have the same value. Numbers changed for l are read as the nearest
-    number in the original; `copies` has per column with such numbers the rows that counting takes for
-    changed, and with which chance each is. `people` were attacked out of `everyone`. `columns` has what each
-    kept or sensitive column reveals by itself.
+    people for whom all rows that fit have the same value. `p` is k where no pattern is published. Numbers
+    changed for l are read as the nearest number in the original; `copies` has per column with such numbers
+    the rows that counting takes for changed, and with which chance each is. `people` were attacked out of
+    `everyone`. `columns` has what each kept or sensitive column reveals by itself.
     """
 
     KEYS: ClassVar = (
@@ -111,7 +111,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     before, after = _candidates(evidence, adversary, mask)
     targets = _targets(len(matrix), adversary.sample, (before, after.counts), rng)
     pairs = after.fits(targets)
-    if adversary.pattern and not published.own_patterns:
+    if adversary.pattern and len(published.pattern) and not published.own_patterns:
         pairs = _nearest(records, targets, pairs)
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
@@ -131,7 +131,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     return SeriesBreach(
         adversary,
         evidence.k,
-        evidence.p,
+        evidence.least_candidates,
         people=len(targets),
         everyone=len(matrix),
         before=Risk(before(targets), weight),

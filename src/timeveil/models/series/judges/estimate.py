@@ -84,6 +84,9 @@ def _estimable(case: Release | Evidence) -> Published:
         message = "only a release of series has ranges and patterns to estimate"
         raise bad(message, "give a release made by anonymize_series")
     published = (case if isinstance(case, Evidence) else Evidence(release)).published
+    if not len(published.pattern):
+        hint = "ask for a release with patterns, that is, with a p above 1"
+        raise bad("this release has no patterns, and values alone say nothing more", hint, "not-published")
     refuse_borrowed(published)
     return published
 

@@ -66,10 +66,11 @@ def check_columns(release: Release, findings: Findings) -> bool:
     if "data" not in release.parts:
         return False
     columns = [(column["name"], column["role"]) for column in release.manifest["columns"]]
-    # One group, a low and a high per instant of values, one pattern and one level, then the attributes.
-    values = release.manifest["series"]["values"]
+    # One group, a low and a high per instant of values, one pattern and level if any, then the attributes.
+    values, pattern = (release.manifest["series"][name] for name in ("values", "pattern"))
     bounds = [(f"{name}_{end}", role) for name in values for end, role in (("lo", "low"), ("hi", "high"))]
-    expected = [(GROUP, "group"), *bounds, (PATTERN, "pattern"), (LEVEL, "level")]
+    expected = [(GROUP, "group"), *bounds]
+    expected += [(PATTERN, "pattern"), (LEVEL, "level")] if pattern else []
     attributes = [role for _, role in columns[len(expected) :]]
     in_order = attributes == sorted(attributes, reverse=True)
     facts = {
@@ -83,14 +84,13 @@ def check_columns(release: Release, findings: Findings) -> bool:
 def _check_types(release: Release, findings: Findings) -> bool:
     schema, each = schema_of(release), release.manifest["series"]["levels"] == "each"
     kinds = {name: schema.field(name).type for name in schema.names}
-    level, is_list = kinds[LEVEL], pa.types.is_list(kinds[LEVEL])
     for name in columns_of(release, "low", "high"):
         findings.expect("columns:numbers", kinds[name] == pa.float64(), name=name)
-    facts = {
-        "columns:group": release.manifest["columns"][0]["type"] == "int32",
-        "columns:letters": plain_type(kinds[PATTERN]) == pa.string(),
-        "columns:level": is_list == each and (level.value_type if is_list else level) == pa.int16(),
-    }
+    facts = {"columns:group": release.manifest["columns"][0]["type"] == "int32"}
+    if PATTERN in kinds:
+        level, is_list = kinds[LEVEL], pa.types.is_list(kinds[LEVEL])
+        facts["columns:letters"] = plain_type(kinds[PATTERN]) == pa.string()
+        facts["columns:level"] = is_list == each and (level.value_type if is_list else level) == pa.int16()
     expected = "a list of whole numbers of 16 bits" if each else "a whole number of 16 bits"
     findings.expect_all(facts, expected=expected)
     return not findings.violations
@@ -110,7 +110,8 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     for name in ("values", "pattern"):
         part, selected = list(series[name]), parameters[f"publish_{name}"]
         in_order = [instant for instant in instants if instant in set(part)]
-        findings.expect("statements:part", part and part == in_order, name=name)
+        may_lack = name == "pattern" and parameters["p"] == 1
+        findings.expect("statements:part", (part or may_lack) and part == in_order, name=name)
         expected = list(instants if selected is None else selected)
         findings.expect("statements:published", part == expected, name=name)
     findings.expect("statements:center", series["center"] == parameters["center"])

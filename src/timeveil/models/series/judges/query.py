@@ -158,7 +158,7 @@ def envelopes_at(published: Published, instants: Integers) -> Bounds:
     low[:, direct], high[:, direct] = published.low[:, columns], published.high[:, columns]
     if not direct.all():
         missing = instants[~direct]
-        if not published.own_patterns or not len(published.values):
+        if not (published.own_patterns and len(published.values) and len(published.pattern)):
             raise _not_published("values", published, missing)
         low[:, ~direct], high[:, ~direct] = estimate.estimated_ranges(published, missing)
     return low, high
@@ -169,8 +169,9 @@ def shapes_at(published: Published, instants: Integers) -> Floats:
     z = published.shapes()
     missing = np.setdiff1d(instants, published.pattern)
     if len(missing):
-        estimate.refuse_borrowed(published)
         neither = np.setdiff1d(missing, published.values)
+        if len(published.pattern):
+            estimate.refuse_borrowed(published)
         if len(neither) or not len(published.pattern):
             raise _not_published("symbols", published, neither if len(neither) else missing)
         symbols, levels = estimate.estimated_symbols(published, missing)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
+from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import SeriesAdversary
 
@@ -50,9 +50,9 @@ def usual_risk(_adversary: SeriesAdversary) -> str:
     return "worst"
 
 
-def promised(guarantee: KPAnonymity, _adversary: SeriesAdversary) -> float:
-    """The chance that the promise leaves: an outsider who knows values also reads the patterns."""
-    return 1 / guarantee.p
+def promised(evidence: Evidence, _adversary: SeriesAdversary) -> float:
+    """The chance that the promise leaves: an outsider who knows values also reads the patterns, if any."""
+    return 1 / evidence.least_candidates
 
 
 def stated(counts: Mapping[str, Any]) -> dict[str, float]:

@@ -93,11 +93,12 @@ def anonymize_series(
     `method` is `"adaptive"`, `"kapra"` or `"naive"` (both from the paper), or `"representative"`, whose
     patterns are not each member's own. `shape_weight` is 2 for narrow envelopes, 10 for both, 50 and up for
     the shape; `effort` is how long groups are improved; `round_outward` is the number of significant digits
-    of bounds. With `l`, sensitive numbers are exchanged for others nearby where more than one row in l of a
-    cell has the same. `publish_values` and `publish_pattern` name the instants to publish, by default all.
-    `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `after` has
-    ledgers of earlier releases, which are refused if they show the same people, unless `force` is set. `seed`
-    repeats the draws of `l` and nothing else; anyone who knows it can undo them.
+    of bounds. With `p=1`, or `publish_pattern=[]`, envelopes are published and no pattern: k-anonymity. With
+    `l`, sensitive numbers are exchanged for others nearby where more than one row in l of a cell has the
+    same. `publish_values` and `publish_pattern` name the instants to publish, by default all. `fill` says
+    what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `after` has ledgers of
+    earlier releases, which are refused if they show the same people, unless `force` is set. `seed` repeats
+    the draws of `l` and nothing else; anyone who knows it can undo them.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -106,6 +107,8 @@ def anonymize_series(
     {'group': 1, 'night_lo': 1.0, 'night_hi': 2.0}
     """
     SeriesParameters.refuse_unknown(removed)
+    if publish_pattern in ([], ()):
+        p, publish_pattern = 1, None
     parameters = SeriesParameters.from_call(locals())
     require_roles(roles)
     if parameters.l is not None and not roles.sensitive:
@@ -141,6 +144,8 @@ def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress
     for name, line in SeriesParameters.table().items():
         if parameters.method in line.methods:
             options[name] = getattr(parameters, name)
+    if parameters.p == 1 and "shape_weight" in options:
+        options["shape_weight"] = 0.0  # no shape is published
     return METHODS[parameters.method](matrix, parameters.k, parameters.p, progress=progress, **options)
 
 
@@ -151,7 +156,9 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
     """
     published = []
     for name in ("publish_values", "publish_pattern"):
-        chosen = getattr(parameters, name) or instants
+        chosen = getattr(parameters, name)
+        if chosen is None:
+            chosen = instants if name == "publish_values" or parameters.p > 1 else ()
         unknown = [instant for instant in chosen if instant not in instants]
         if unknown:
             listed = ", ".join(f"`{instant}`" for instant in unknown[:8])
@@ -160,7 +167,7 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
             raise ParameterError(message, hint=hint, code="column-missing")
         published.append(tuple(instant for instant in instants if instant in chosen))
     values, pattern = published
-    if not set(values) & set(pattern):
+    if pattern and not set(values) & set(pattern):
         raise ParameterError(
             "`publish_values` and `publish_pattern` have no instant in common, so nobody could estimate what "
             "is left out: a pattern says nothing about values without an instant that has both",
@@ -221,12 +228,13 @@ def assemble(
         for end, bounds in (("lo", low), ("hi", high)):
             columns[f"{name}_{end}"] = pa.array(bounds[by_number, column][group])
     width, one_level = len(pattern), parameters.method != "adaptive"
-    texts = pa.array(letters.view(f"S{width}").ravel()).cast(pa.string())
-    columns["pattern"] = texts.take(pa.array(cell))
-    columns["level"] = pa.array(levels[cell, : 1 if one_level else width].ravel().astype(np.int16))
-    if not one_level:
-        lists = pa.FixedSizeListArray.from_arrays(columns["level"], width)
-        columns["level"] = lists.cast(pa.list_(pa.int16()))
+    if pattern:
+        texts = pa.array(letters.view(f"S{width}").ravel()).cast(pa.string())
+        columns["pattern"] = texts.take(pa.array(cell))
+        columns["level"] = pa.array(levels[cell, : 1 if one_level else width].ravel().astype(np.int16))
+        if not one_level:
+            lists = pa.FixedSizeListArray.from_arrays(columns["level"], width)
+            columns["level"] = lists.cast(pa.list_(pa.int16()))
     columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
     data = decode_dictionaries(pa.table(columns))
     hint, everyone = 'withhold nobody with {method="adaptive"}', collection.size + collection.dropped
@@ -325,10 +333,12 @@ def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, S
     inside = partition.subgroup >= 0
     group[partition.subgroup[inside]] = partition.group[inside]
     used = np.flatnonzero(group >= 0)
-    # Each row of bytes as one item, which sorts from its first byte on.
-    visible = np.ascontiguousarray(np.hstack([letters, levels])[used])
-    items = visible.view(np.dtype((np.void, visible.shape[1]))).ravel()
-    rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
+    rank = np.zeros(len(used), np.int64)
+    if pattern:
+        # Each row of bytes as one item, which sorts from its first byte on.
+        visible = np.ascontiguousarray(np.hstack([letters, levels])[used])
+        items = visible.view(np.dtype((np.void, visible.shape[1]))).ravel()
+        rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
     packed = rank * (int(group.max(initial=0)) + 1) + group[used]
     _, first, number = np.unique(packed, return_index=True, return_inverse=True)
     cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
@@ -367,8 +377,8 @@ def _published_parameters(parameters: SeriesParameters, published: Customised) -
         if line.methods and parameters.method not in line.methods:
             stated[name] = None
     for name, instants in zip(("publish_values", "publish_pattern"), published, strict=True):
-        # Named in the order of time, whatever order they were asked for in.
-        stated[name] = None if stated[name] is None else list(instants)
+        # Named in the order of time, whatever order they were asked for in; without patterns, none.
+        stated[name] = None if stated[name] is None and instants else list(instants)
     return stated
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +39,12 @@ class Facts(ReleaseFacts):
     """What the templates of this model are filled with; the ledger adds what only the custodian knows."""
 
     table, achieved = SeriesParameters, "{k} share every envelope, {p} every pattern"
+
+    def __init__(self, evidence: Any, hierarchies: Sequence[str] = ()) -> None:
+        super().__init__(evidence, hierarchies)
+        self.p = evidence.least_candidates
+        if not self.manifest["series"]["pattern"]:
+            self.title = self.title.rpartition(", ")[0]
 
     @cached_property
     def exposure(self) -> dict[str, Any] | None:
@@ -141,7 +148,7 @@ def query_table(loss: SeriesLoss) -> Table | None:
 def public(f: Facts) -> dict[str, Any]:
     """What the template of a report needs besides the facts."""
     published, drawn = f.evidence.published, []
-    if f.manifest["series"]["values"] and f.manifest["series"]["pattern"] and f.counts["rows"]:
+    if f.manifest["series"]["values"] and f.counts["rows"]:
         # Several groups, and a single one in case that is too large to show.
         numbers = pictures.overview(published)
         drawn = [pictures.release_picture(f.evidence, group) for group in (None, numbers[len(numbers) // 2])]

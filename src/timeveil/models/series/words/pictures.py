@@ -65,7 +65,8 @@ def release_picture(evidence: Evidence, group: int | None = None, *, private: bo
         title, left = f"{len(groups)} of {total} groups, from the narrowest envelope to the widest", 24
         (body, bottom), width = _several(groups, published.instants), 960
     thin = " Thin lines: original series." if private else ""
-    subtitle = f"Band: the envelope that all share. Thick lines: patterns of subgroups, fitted into it.{thin}"
+    thick = " Thick lines: patterns of subgroups, fitted into it." if len(published.pattern) else ""
+    subtitle = f"Band: the envelope that all share.{thick}{thin}"
     warning = [svg.text(left, 66, PRIVATE, "private")] if private else []
     head = [*svg.heading(title, subtitle, left), *warning]
     return Picture(title, _words(groups, private=private), bottom, (*head, *body), width=width)
@@ -117,8 +118,10 @@ def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
     [1.0, 3.0]
     """
     published = ~(np.isnan(shape) | np.isnan(low))
+    if not published.any():
+        return np.full(len(shape), np.nan)
     z, lo, hi = shape[published], low[published], high[published]
-    span = float(np.ptp(z)) if len(z) else 0.0
+    span = float(np.ptp(z))
     deepest = (hi.max() - lo.min()) / span if span else 0.0
     depth = np.linspace(0.0, deepest, _DEPTHS)[:, None]
     bottom, top = (lo - depth * z).max(axis=1), (hi - depth * z).min(axis=1)
@@ -134,12 +137,13 @@ def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
 def _single(group: Group, instants: Sequence[str]) -> tuple[list[str], float]:
     """A large group and, below it, its patterns; and where they end."""
     body, y = [*_drawn(group, instants, (64, 84, 672, 242), 5)], 380.0
-    for index, subgroup in enumerate(group.subgroups[:_LISTED]):
+    listed = [subgroup for subgroup in group.subgroups if subgroup.letters]
+    for index, subgroup in enumerate(listed[:_LISTED]):
         body.append(svg.line(64, y - 4, 94, y - 4, _dashed(index)))
         body.append(svg.text(102, y, f"{subgroup.size} series: {shortened(subgroup.letters, _LETTERS)}"))
         y += 20
-    if len(group.subgroups) > _LISTED:
-        body.append(svg.text(102, y, f"and {len(group.subgroups) - _LISTED} more patterns", "soft"))
+    if len(listed) > _LISTED:
+        body.append(svg.text(102, y, f"and {len(listed) - _LISTED} more patterns", "soft"))
         y += 20
     return body, y + 2
 
@@ -149,7 +153,9 @@ def _several(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str
     step, height, body = 312, 210, []
     for index, group in enumerate(groups):
         left, top = 64 + step * (index % _ACROSS), 104 + height * (index // _ACROSS)
-        label = f"group {group.number}: {group.size} series, {counted(len(group.subgroups), 'pattern')}"
+        label = f"group {group.number}: {group.size} series"
+        if group.subgroups[0].letters:
+            label += f", {counted(len(group.subgroups), 'pattern')}"
         body.append(svg.text(left, top - 8, label, "strong"))
         body += _drawn(group, instants, (left, top, step - 64, height - 66), 4)
     return body, 104 + height * math.ceil(len(groups) / _ACROSS) - 24
@@ -159,12 +165,13 @@ def _words(groups: Sequence[Group], *, private: bool) -> str:
     """The picture in a sentence for each group."""
     sentences = [f"{PRIVATE}."] if private else []
     for group in groups:
-        sizes = ", ".join(str(subgroup.size) for subgroup in group.subgroups)
+        sizes = ", ".join(str(subgroup.size) for subgroup in group.subgroups if subgroup.letters)
+        patterns = f", with patterns shared by {sizes}" if sizes else ""
         wide = float(np.nanmean(group.high - group.low))
         lowest, highest = float(np.nanmin(group.low)), float(np.nanmax(group.high))
         sentences.append(
             f"Group {group.number} has {group.size} series in an envelope from {lowest:.3g} to {highest:.3g} "
-            f"that is {wide:.3g} wide on average, with patterns shared by {sizes}."
+            f"that is {wide:.3g} wide on average{patterns}."
         )
     return " ".join(sentences)
 
@@ -220,7 +227,8 @@ def attack_picture(breach: SeriesBreach) -> Picture:
 def size_picture(published: Published, k: int, p: int) -> Picture | None:
     """Groups by their number of series."""
     groups = np.bincount(np.unique(published.group, return_inverse=True)[1].ravel(), weights=published.rows)
-    subtitle = f"Number of groups by their number of series. At least {k} share an envelope, {p} a pattern."
+    pattern = f", {p} a pattern" if len(published.pattern) else ""
+    subtitle = f"Number of groups by their number of series. At least {k} share an envelope{pattern}."
     return size_chart("Groups by size", subtitle, groups.astype(np.int64), k, "series")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from timeveil.domain.guarantee import LDiversity
 from timeveil.domain.release import Release
 from timeveil.evidence.published import same_columns
+from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary
 
@@ -43,11 +43,12 @@ def usual_risk(adversary: StreamAdversary) -> str:
     return "mean" if adversary.knows == "true-slot" else "worst"
 
 
-def promised(guarantee: LDiversity, adversary: StreamAdversary) -> float:
+def promised(evidence: Evidence, adversary: StreamAdversary) -> float:
     """The chance that the promise leaves to the adversary; 1 if it does not cover this one."""
-    match adversary.knows, guarantee.true_slot:
+    promise: Any = evidence.release.guarantee
+    match adversary.knows, promise.true_slot:
         case "published-slot", _:
-            return 1 / guarantee.l
+            return 1 / evidence.l
         case "true-slot", int(slot):
             return 1 / slot
     return 1.0
