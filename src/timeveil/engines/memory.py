@@ -340,7 +340,7 @@ class Visits:
 
     def _runs(self, firsts: Codes) -> tuple[Codes, Int64s, Codes]:
         """The first position of each cell's granule, the first cell of each group, each cell's group."""
-        first = firsts[self.position]
+        first = firsts.take(self.position)
         # Cells are in the order of (quasi code, position), so a group is a run of them.
         begins = np.ones(first.size, np.bool_)
         begins[1:] = (first[1:] != first[:-1]) | (self.quasi[1:] != self.quasi[:-1])

@@ -138,7 +138,7 @@ def classes_of(
         mask = among(batch)
         counted = batch if mask is None else batch.filter(mask)
         columns = [counted.column(key).cast(kind) for key, kind in zip(keys, types, strict=True)]
-        partial.append(_total(_runs(columns, counted.num_rows, shape), names))
+        partial.append(_runs(columns, counted.num_rows, shape))
         waiting, size = waiting + partial[-1].num_rows, size + partial[-1].nbytes
         # Merge rarely enough that each row is summed a constant number of times.
         if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or size > room:

@@ -76,18 +76,27 @@ def _comparable(column: pa.ChunkedArray) -> pa.Array:
 
 def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
     """Where the value before is greater, and where the two are equal."""
-    null_before, null_after = _mask(before.is_null()), _mask(after.is_null())
-    falls = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
-    same = _mask(pc.fill_null(pc.equal(before, after), False)) | (null_before & null_after)
+    same = _mask(pc.fill_null(pc.equal(before, after), False))
+    if before.null_count:
+        same |= _mask(before.is_null()) & _mask(after.is_null())
     if pa.types.is_floating(before.type):
         zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
         # 0.0 and -0.0 are equal, but only the same sign says that the next column decides.
         same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
         # NaN sorts after every number and before null; two of them are equal, so the next column decides.
-        nan_before, nan_after = np.isnan(_numbers(before)), np.isnan(_numbers(after))
-        falls |= nan_before & ~nan_after & ~null_after
-        same |= nan_before & nan_after
+        same |= np.isnan(_numbers(before)) & np.isnan(_numbers(after))
+    # Neighbours are mostly equal: only where they differ, one is looked for that falls.
+    falls, differ = np.zeros(len(before), dtype=bool), np.flatnonzero(~same)
+    falls[differ] = _falling(before.take(pa.array(differ)), after.take(pa.array(differ)))
     return falls, same
+
+
+def _falling(before: pa.Array, after: pa.Array) -> Mask:
+    null_before, null_after = _mask(before.is_null()), _mask(after.is_null())
+    falls = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
+    if pa.types.is_floating(before.type):
+        falls |= np.isnan(_numbers(before)) & ~np.isnan(_numbers(after)) & ~null_after
+    return falls
 
 
 def _mask(values: pa.Array) -> Mask:

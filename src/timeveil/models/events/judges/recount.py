@@ -10,7 +10,7 @@ earlier releases cost is counted for the granularity that was published, not for
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Positions, Timeline
+from timeveil.calendar.timeline import Positions
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, dense, distinct, distinct_pairs, fold, ranked
 from timeveil.evidence.row_order import Mask
@@ -28,6 +28,7 @@ from timeveil.models.events.judges.protected import breaking, promise_of
 
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
 Returns: TypeAlias = tuple[Positions, Positions]
+_NONE = np.empty(0, np.int32)
 
 
 def check_candidates(evidence: Evidence, findings: Findings) -> None:
@@ -40,26 +41,16 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
     levels = _definitions(evidence, calendar)
     timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
     visits, wrong, rows_at = _Visits.of(evidence, len(timeline), time), 0, np.bincount(time)
-    cuts = {name: _cuts(timeline, level) for name, level in levels.items()}
-    days, by_day, same_day = cuts.get("day"), visits, visits.returns
-    if days is not None and not days[1].any():
-        by_day, same_day = visits.by(timeline.firsts(levels["day"]))
-
-    def count(name: str) -> dict[str, int]:
-        firsts = timeline.firsts(levels[name])
-        # What cuts only where days do is counted from one visit a day. Nobody returns to a group that is
-        # shorter than a day on another day.
-        if days is not None and _refines(days, cuts[name]):
-            return by_day.count(firsts, evidence.k, by_day.returns)
-        is_shorter = days is not None and _refines(cuts[name], days)
-        return visits.count(firsts, evidence.k, same_day if is_shorter else visits.returns)
-
+    counts = _Counts(visits, timeline.firsts(levels["day"]) if "day" in levels else None)
+    cuts: dict[str, Cuts] = {}
     for name, level in levels.items():
-        counted = count(name)
+        firsts = timeline.firsts(level)
+        cuts[name] = _cuts(firsts)
+        counted = counts.of(firsts, cuts[name]).numbers(evidence.k)
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
         if promise_of(evidence).further:
-            counted.update(_short(evidence, timeline.firsts(level).astype(np.int64)[time]))
+            counted.update(_short(evidence, firsts.astype(np.int64)[time]))
         wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
@@ -138,64 +129,112 @@ class _Visits:
         return cls(labels, at, np.bincount(cell), visits // len(cells), visited)
 
     @cached_property
-    def returns(self) -> Returns:
-        """Visits of people who came before, under the same label: to which cell, and to which before."""
+    def cells(self) -> _Groups:
+        """Each cell as a group of its own."""
         again = ~_changes(self.owner)[1:]
-        return self.cell[1:][again], self.cell[:-1][again]
-
-    @cached_property
-    def visitors(self) -> Integers:
-        """How many people visited each cell."""
-        return np.bincount(self.cell, minlength=len(self.label))
+        people = np.bincount(self.cell, minlength=len(self.label))
+        times = np.arange(int(self.time.max(initial=-1)) + 1, dtype=np.int32)
+        returns = self.cell[1:][again], self.cell[:-1][again]
+        return _Groups(self.label, self.time, self.rows, people, times, returns)
 
     def within(self, inside: Mask) -> Self:
-        """The visits to some of the cells alone."""
-        stays, number = inside[self.cell], np.cumsum(inside, dtype=np.int32) - np.int32(1)
-        cells = (self.label[inside], self.time[inside], self.rows[inside])
+        """The visits at some of the times alone."""
+        among = inside[self.time]
+        stays, number = among[self.cell], np.cumsum(among, dtype=np.int32) - np.int32(1)
+        cells = (self.label[among], self.time[among], self.rows[among])
         return type(self)(*cells, self.owner[stays], number[self.cell[stays]])
 
-    def by(self, firsts: Positions) -> tuple[Self, Returns]:
-        """One visit of each person to each group, the new cells, and the returns to the same group.
 
-        The first is enough to count what is coarser, the second to count what is finer.
+@dataclass(frozen=True)
+class _Groups:
+    """Labels in granules, in this order, with the rows and different people of each.
+
+    `returns` has the visits of people to a group who were in another one before, under the same label: to
+    which group, and in which before. `firsts` is the first time in each granule.
+    """
+
+    label: Positions
+    granule: Positions
+    rows: Integers
+    people: Integers
+    firsts: Positions
+    returns: Returns
+    joined_returns: Returns = field(default_factory=lambda: (_NONE, _NONE))
+
+    def joined(self, firsts: Positions) -> Self:
+        """The groups of a coarser granularity, `firsts` its first time in the granule of each time.
+
+        Who returned to another group of the same new group was counted in both; those are its
+        `joined_returns`.
         """
-        granule, heads, group = self._groups(firsts)
-        joined = group[self.cell]
-        fresh = _changes(self.owner, joined)
-        cells = (self.label[heads], granule[heads], np.add.reduceat(self.rows, heads))
-        return type(self)(*cells, self.owner[fresh], joined[fresh]), _staying(self.returns, group)
+        first = firsts[self.firsts]
+        begins = _changes(first)
+        if begins.all():
+            return self
+        granule = _numbers(begins)[self.granule]
+        fresh = _changes(self.label, granule)
+        heads, group = np.flatnonzero(fresh), _numbers(fresh)
+        to, before = (group[side] for side in self.returns)
+        stays, moves = np.flatnonzero(to == before), np.flatnonzero(to != before)
+        people = _sums(self.people, heads) - np.bincount(to[stays], minlength=len(heads))
+        return type(self)(
+            self.label[heads],
+            granule[heads],
+            _sums(self.rows, heads),
+            people,
+            first[begins],
+            (to[moves], before[moves]),
+            (self.returns[0][stays], self.returns[1][stays]),
+        )
 
-    def count(self, firsts: Positions, k: int, returns: Returns) -> dict[str, int]:
-        """What a manifest states of the groups of one granularity, `firsts` its granule at each time."""
-        if firsts.min() < 0 and (firsts[self.time] < 0).any():  # visits in a gap are in no group
-            among = self.within(firsts[self.time] >= 0)
-            return among.count(firsts, k, among.returns)
-        _, heads, group = self._groups(firsts)
-        # Who returns to a group is in it already.
-        crowd = np.add.reduceat(self.visitors, heads) if len(heads) else self.visitors
-        crowd -= np.bincount(group[_staying(returns, group)[0]], minlength=len(heads))
-        rows = np.add.reduceat(self.rows, heads) if len(heads) else self.rows
-        below = crowd < k
+    def numbers(self, k: int) -> dict[str, int]:
+        """What a manifest states of the groups of one granularity."""
+        below = self.people < k
         return {
-            "smallest_group": int(crowd.min()) if len(crowd) else 0,
-            "groups": len(crowd),
-            "group_total": int(crowd.sum()),
+            "smallest_group": int(self.people.min()) if len(below) else 0,
+            "groups": len(below),
+            "group_total": int(self.people.sum()),
             "groups_below_k": int(below.sum()),
-            "rows_below_k": int(rows[below].sum()),
+            "rows_below_k": int(self.rows[below].sum()),
         }
 
-    def _groups(self, firsts: Positions) -> tuple[Positions, Integers, Positions]:
-        """The granule of each cell, the first cell of each group, and the group of each cell."""
-        granule = firsts[self.time]
-        begins = _changes(self.label, granule)
-        return granule, np.flatnonzero(begins), np.cumsum(begins, dtype=np.int32) - np.int32(1)
+
+class _Counts:
+    """The groups of one granularity after another, each joined from groups that are counted already."""
+
+    def __init__(self, visits: _Visits, firsts_of_days: Positions | None) -> None:
+        self._visits, cells = visits, visits.cells
+        self._days = None if firsts_of_days is None else _cuts(firsts_of_days)
+        self._latest: dict[str, tuple[_Groups, Cuts]] = {}
+        by_day = cells if firsts_of_days is None or firsts_of_days.min() < 0 else cells.joined(firsts_of_days)
+        # Nobody returns on another day to a group that is shorter than a day.
+        same_day = cells if by_day is cells else replace(cells, returns=by_day.joined_returns)
+        self._cells = {"of days": by_day, "shorter": same_day, "other": cells}
+
+    def of(self, firsts: Positions, cuts: Cuts) -> _Groups:
+        """The groups of a granularity, `firsts` the first time in the granule of each time."""
+        if firsts.min() < 0:
+            # Visits in a gap are in no group, and do not interrupt one either.
+            return self._visits.within(firsts >= 0).cells.joined(np.maximum.accumulate(firsts))
+        kind, days = "other", self._days
+        if days is not None and (_refines(days, cuts) or _refines(cuts, days)):
+            kind = "of days" if _refines(days, cuts) else "shorter"
+        groups, before = self._latest.get(kind, (self._cells[kind], None))
+        if before is not None and not _refines(before, cuts):
+            groups = self._cells[kind]
+        self._latest[kind] = groups.joined(firsts), cuts
+        return self._latest[kind][0]
 
 
-def _staying(returns: Returns, group: Positions) -> Returns:
-    """The returns from a cell to one of the same group."""
-    cell, before = returns
-    stays = group[cell] == group[before]
-    return cell[stays], before[stays]
+def _sums(counts: Integers, heads: Integers) -> Integers:
+    """The sum of each run, by where it begins: many runs are short, so this is faster than `reduceat`."""
+    totals: Integers = np.cumsum(counts)[np.append(heads[1:], len(counts)) - 1]
+    return np.diff(totals, prepend=0)
+
+
+def _numbers(begins: Mask) -> Positions:
+    """The number of each row's run, by where runs begin."""
+    return np.cumsum(begins, dtype=np.int32) - np.int32(1)
 
 
 def _changes(*columns: Integers | Positions) -> Mask:
@@ -207,9 +246,8 @@ def _changes(*columns: Integers | Positions) -> Mask:
     return changes
 
 
-def _cuts(timeline: Timeline, level: Granularity) -> Cuts:
+def _cuts(firsts: Positions) -> Cuts:
     """Between which times outside its gaps a granularity cuts, and which are in its gaps: a bit each."""
-    firsts = timeline.firsts(level)
     return np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
 
 
