@@ -34,10 +34,12 @@ def boundaries(
     *,
     title: str | None = None,
     unit: str | None = None,
+    coded: bool = False,
 ) -> Granularity:
     """Granules between boundaries in rising order; before the first and after the last is a gap.
 
-    With `unit` the boundaries are whole numbers of it, for a relative time column.
+    With `unit` the boundaries are whole numbers of it, for a relative time column. If `coded`, everything
+    before the first boundary is a granule too, and everything from the last one on.
 
     >>> waves = boundaries("wave", ["2020-03-01", "2020-07-01", "2021-01-01"], ["first", "second"])
     >>> waves.label([0, 1])
@@ -48,15 +50,20 @@ def boundaries(
     clock, size = civil.UNITS.get(unit or "", ("civil", 1))
     instant = civil.civil_second if clock == "civil" else whole_number
     edges = tuple(instant(boundary, of=name) * size for boundary in listed(at, of=name))
-    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-        message = f"`{name}` needs at least two boundaries, each later than the one before"
+    if not isinstance(coded, bool):
+        raise bad_calendar(f"`coded` of `{name}` is neither true nor false", "write coded = true")
+    if len(edges) < 2 - coded or any(a >= b for a, b in pairwise(edges)):
+        number = "one boundary" if coded else "two boundaries"
+        message = f"`{name}` needs at least {number}, each later than the one before"
         raise bad_calendar(message, "list the boundaries in order, without repeating one")
-    names, granules = tuple(listed(labels, of=name)), len(edges) - 1
+    names, granules = tuple(listed(labels, of=name)), len(edges) - 1 + 2 * coded
     if names and (len(names) != granules or len(set(names)) != len(names)):
         message = f"`{name}` has {len(names)} labels for {granules} granules, or one of them twice"
-        raise bad_calendar(message, "give one label for each pair of neighbouring boundaries, all different")
+        ends = ", and for both ends" if coded else ""
+        hint = f"give one label for each pair of neighbouring boundaries{ends}, all different"
+        raise bad_calendar(message, hint)
     civil.check_labels(names, of=name)
-    rule = rules.Boundaries(edges, names, clock)
+    rule = rules.Boundaries(edges, names, clock, coded)
     return _named(name, title or f"{granules} granules between listed boundaries", rule)
 
 
@@ -171,7 +178,7 @@ def business_periods(
 
 
 _KINDS: dict[str, tuple[Callable[..., Granularity], set[str], set[str]]] = {
-    "boundaries": (boundaries, {"at"}, {"labels", "unit"}),
+    "boundaries": (boundaries, {"at"}, {"labels", "unit", "coded"}),
     "groups": (groups_of, {"of", "n"}, {"anchor"}),
     "day-parts": (day_parts, {"parts"}, set()),
     "shifts": (shifts, {"parts"}, set()),
@@ -256,8 +263,8 @@ _READERS: dict[str, Callable[..., Rule]] = {
     "terms": lambda starts, gaps: terms(_UNTITLED, starts, gaps).rule,
     "working-days": lambda days, holidays: business_days(_UNTITLED, days=days, holidays=holidays).rule,
     "working-periods": lambda of, days: _working_periods(rule_from(of), rule_from(days), of=_UNTITLED),
-    "boundaries": lambda at, labels, clock: (
-        boundaries(_UNTITLED, at, labels, unit=_UNITS[_clock(clock)]).rule
+    "boundaries": lambda at, labels, clock, coded=False: (
+        boundaries(_UNTITLED, at, labels, unit=_UNITS[_clock(clock)], coded=coded).rule
     ),
     "groups": lambda of, n, anchor: _distinct(rules.Groups(rule_from(of), _length(n), _number(anchor))),
 }

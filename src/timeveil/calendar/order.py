@@ -16,7 +16,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.calendar.civil import AFTER, DAY, GAP, Ints, as_ints, year_start
+from timeveil.calendar.civil import AFTER, BEFORE, DAY, GAP, Ints, as_ints, year_start
 from timeveil.calendar.granularity import Granularity, Rule
 from timeveil.calendar.rules import Everything
 
@@ -103,10 +103,12 @@ def _finer(g: Rule, h: Rule) -> bool:
     if h.has_gaps:
         return False
     # Neither has gaps: every boundary of h has to be one of g, until both repeat.
-    high = min(high, low + lcm(g.edges.period * g.least, h.edges.period * h.least))
+    if repeats := lcm(g.edges.period * g.least, h.edges.period * h.least):
+        high = min(high, low + repeats)
     first, last = h.index(as_ints([low, high])).tolist()
     for count in (min(_GLANCE, last - first), last - first):
         edges = h.start(np.arange(first, first + count + 1))
+        edges = edges[edges > BEFORE]
         if not np.array_equal(g.start(g.index(edges)), edges):
             return False
     return True
@@ -131,9 +133,13 @@ def _inside(starts: Ints, ends: Ints, granules: Ints, h: Rule) -> bool:
 
 
 def _window(g: Rule, h: Rule) -> tuple[int, int]:
-    """The range of a list of boundaries, or the cycle with a year around each holiday in it."""
+    """The range of a list of boundaries, or the cycle with a year around each holiday in it.
+
+    Of a list without gaps all boundaries are in it.
+    """
     if g.extent:
         return g.extent
-    holidays = np.concatenate((g.edges.exceptions, h.edges.exceptions)).tolist()
+    lists = [rule.edges.starts[1:] for rule in (g, h) if not rule.edges.period]
+    holidays = np.concatenate((g.edges.exceptions, h.edges.exceptions, *lists)).tolist()
     low, high = _WINDOW
     return min([low, *(day - _YEAR for day in holidays)]), max([high, *(day + _YEAR for day in holidays)])

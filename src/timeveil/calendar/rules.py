@@ -234,16 +234,21 @@ class WorkingPeriods(Rule):
 
 @dataclass(frozen=True)
 class Boundaries(Rule):
-    """Granule z is between boundary z and boundary z + 1; before the first and after the last is a gap."""
+    """Granule z is between boundary z and boundary z + 1; before the first and after the last is a gap.
+
+    If `coded`, these are granules as well, without a start and without an end, and the first has number 0.
+    """
 
     kind = "boundaries"
     at: tuple[int, ...]
     labels: tuple[str, ...] = ()
     clock: Clock = "civil"
+    coded: bool = False
 
     @cached_property
     def edges(self) -> Edges:
-        return Edges(as_ints(self.at[:-1]), as_ints(self.at[1:]))
+        at = (civil.BEFORE, *self.at, civil.AFTER) if self.coded else self.at
+        return Edges(as_ints(at[:-1]), as_ints(at[1:]))
 
     def label(self, indices: Ints) -> list[str]:
         labels = self.labels or self._spans
@@ -251,14 +256,18 @@ class Boundaries(Rule):
 
     def as_dict(self) -> dict[str, Any]:
         at = self._times if self.clock == "civil" else list(self.at)
-        return {"kind": self.kind, "at": at, "labels": list(self.labels), "clock": self.clock}
+        stated = {"kind": self.kind, "at": at, "labels": list(self.labels), "clock": self.clock}
+        return {**stated, "coded": True} if self.coded else stated
 
     @cached_property
     def _spans(self) -> list[str]:
         if self.clock == "civil":
-            return [f"{a} until {b}" for a, b in pairwise(self._times)]
-        unit, size = _largest_unit(self.clock, self.grain)
-        return [f"{unit}s {a // size} to {b // size}" for a, b in pairwise(self.at)]
+            ends, spans = self._times, [f"{a} until {b}" for a, b in pairwise(self._times)]
+        else:
+            unit, size = _largest_unit(self.clock, self.grain)
+            ends = [f"{unit} {a // size}" for a in self.at]
+            spans = [f"{unit}s {a // size} to {b // size}" for a, b in pairwise(self.at)]
+        return [f"before {ends[0]}", *spans, f"{ends[-1]} or later"] if self.coded else spans
 
     @property
     def _times(self) -> list[str]:

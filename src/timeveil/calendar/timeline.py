@@ -91,7 +91,7 @@ def at_least(granularities: Iterable[Granularity], ticks: Ticks) -> tuple[Granul
     >>> [g.name for g in at_least([CATALOGUE["hour"], CATALOGUE["week"]], Ticks(86_400, 0, "day"))]
     ['week']
     """
-    return tuple(g for g in granularities if g.rule.extent or g.rule.shortest >= ticks.width)
+    return tuple(g for g in granularities if not g.rule.edges.period or g.rule.shortest >= ticks.width)
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,7 @@ class ReleaseFacts:
     def stated(self) -> dict[str, Any]:
         """The parameters to state, with those that only the ledger has."""
         axis = self.original.axis
-        # Time that is counted from a first row was read without a unit.
-        counted = axis is None or "origin" in self.parameters
-        return {**self.parameters, **({} if counted else {"zone": axis.zone, "unit": axis.unit})}
+        return {**self.parameters, **({} if axis is None else {"zone": axis.zone, "unit": axis.unit})}
 
     @property
     def typed_roles(self) -> Roles | None:

@@ -6,9 +6,13 @@ import datetime as dt
 import json
 import tomllib
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from tests.oracles import calendar as oracle
 
+import timeveil as tv
+from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.definitions import (
     boundaries,
     business_days,
@@ -37,6 +41,46 @@ def test_boundaries_leave_gaps_outside() -> None:
     assert at(wave, "2020-03-01") == "one"
     assert at(wave, "2021-01-01 11:59") == "two"
     assert at(wave, "2021-01-01 12:00") is None
+
+
+def test_coded_boundaries_have_a_granule_at_either_end() -> None:
+    coded = boundaries("wave", ["2020-03-01", "2020-07-01"], coded=True)
+    assert not coded.has_gaps
+    assert coded.label([0, 1, 2]) == [
+        "before 2020-03-01",
+        "2020-03-01 until 2020-07-01",
+        "2020-07-01 or later",
+    ]
+    day = 86_400
+    seconds = np.array([0, 18_322, 18_444]) * day
+    assert coded.index(seconds).tolist() == [0, 1, 2]
+    assert Granularity.from_dict(coded.as_dict()) == coded
+    assert is_finer_than(granularity("day"), coded)
+    assert not is_finer_than(coded, granularity("year"))
+    assert not is_finer_than(granularity("week"), coded)  # 1 March 2020 was a Sunday
+    far = boundaries("far", ["1234-05-06"], ["old", "new"], coded=True)
+    assert is_finer_than(granularity("day"), far)
+    assert not is_finer_than(granularity("month"), far)
+    days = boundaries("phase", [0, 28], unit="day", coded=True)
+    assert days.label([0, 1, 2]) == ["before week 0", "weeks 0 to 4", "week 4 or later"]
+
+
+def test_times_are_top_and_bottom_coded() -> None:
+    dates = [dt.date(2019, 1, 1) + dt.timedelta(days=97 * n) for n in range(20)]
+    table = pa.table({"who": [n % 4 for n in range(20)], "day": dates, "row": list(range(20))})
+    coded = boundaries("coded", ["2020-01-01", "2022-01-01"], coded=True)
+    roles = tv.Roles(respondent="who", time="day", keep=["row"])
+    release, ledger = tv.generalize_time(table, roles, 3, granularities=[coded])
+    assert tv.verify(release, ledger)
+    assert tv.verify(release)
+    for row in release.table.to_pylist():
+        when = dates[row["row"]]
+        year = min(max(when.year, 2019), 2022)
+        assert row["day"] == {2019: "before 2020-01-01", 2022: "2022-01-01 or later"}.get(
+            year, "2020-01-01 until 2022-01-01"
+        )
+        assert (row["day_start"] is None) == (year == 2019)
+        assert (row["day_end"] is None) == (year == 2022)
 
 
 def test_boundaries_without_labels_are_named_by_their_edges() -> None:
@@ -148,8 +192,8 @@ def test_a_job_file_defines_every_kind() -> None:
     assert [g.name for g in made][:3] == ["fortnight", "four-weeks", "day-part"]
     assert is_finer_than(made[0], made[1])
     assert made[1].title == "four weeks"
-    for granularity in made:
-        assert Granularity.from_dict(json.loads(json.dumps(granularity.as_dict()))) == granularity
+    for one in made:
+        assert Granularity.from_dict(json.loads(json.dumps(one.as_dict()))) == one
 
 
 def test_definitions_may_come_in_any_order() -> None:
@@ -185,6 +229,9 @@ def test_definitions_may_come_in_any_order() -> None:
         ({"kind": "terms", "starts": {"a": "09-01"}, "gaps": ["a"]}, "do not fit its terms"),
         ({"kind": "boundaries", "at": ["2006-01-01"]}, "at least two boundaries"),
         ({"kind": "boundaries", "at": ["2006-01-02", "2006-01-01"]}, "at least two boundaries"),
+        ({"kind": "boundaries", "at": [], "coded": True}, "at least one boundary"),
+        ({"kind": "boundaries", "at": ["2006-01-01"], "coded": 1}, "neither true nor false"),
+        ({"kind": "boundaries", "at": ["2006-01-01"], "coded": True, "labels": ["a"]}, "1 labels for 2"),
         ({"kind": "boundaries", "at": "2006-01-02"}, "single value where a list belongs"),
         ({"kind": "boundaries", "at": ["2006-01-01", "soon"]}, "cannot be read"),
         ({"kind": "boundaries", "at": ["2006-01-01", 5]}, "not a date"),

@@ -118,9 +118,10 @@ class EventParameters(Reading):
         "late wait until k people share their group.",
         default=False, applies_with="after"
     )
-    origin: Literal["first"] | None = parameter(
-        "Count time from the first row of each person instead of by the calendar.",
-        default=None, example="first"
+    origin: str | None = parameter(
+        "Count time from the first row of each person, or from the date in a column that is not published, "
+        "instead of by the calendar.",
+        default=None, example="first", metavar="first|C"
     )
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
         "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",

@@ -56,7 +56,7 @@ MANIFEST = checks.manifest_of(
             "nulls": one_of("error", "withhold"),
             "granularities": checks.NAMES_OR_NULL,
             "recode?": one_of("refined", "local", "tiling"),
-            "origin?": one_of("first"),
+            "origin?": TEXT,
             "decoys?": FLAG,
             **_FURTHER,
             "append?": FLAG,

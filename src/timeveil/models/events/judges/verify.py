@@ -32,7 +32,6 @@ from timeveil.evidence.codes import (
     Integers,
     Sides,
     align,
-    column_of,
     differing,
     distinct,
     distinct_pairs,
@@ -42,7 +41,7 @@ from timeveil.evidence.codes import (
 from timeveil.evidence.conditions import period_of, share_of
 from timeveil.evidence.row_order import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
-from timeveil.models.events.judges import protected, repeated
+from timeveil.models.events.judges import derived, protected, repeated
 from timeveil.models.events.judges.downcoding import check_decoys
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.models.events.judges.recount import check_candidates
@@ -86,8 +85,6 @@ SENTENCES = {
     "counts:groups": "the table has {classes:group}; the manifest states {groups}",
     "counts:read": "the manifest states {rows_read:row} read; the original has {original}",
     "counts:rows": "{rows} published and {withheld} withheld rows do not add up to {rows_read} rows read",
-    "durations:rows": "{rows:row} with another duration in `{name}` than between its times in the original",
-    "durations:stated": "the durations, or their units, are not those of the original",
     "granule": "{wrong:label} of {granules} not a granule of the stated granularity with its start and end",
     "granule:definition": "the stated granularity cannot be rebuilt from its definition",
     "granule:title": "a granularity of the catalogue has another title than in the catalogue",
@@ -122,6 +119,7 @@ SENTENCES = {
     "steps:people": "{wrong} of {steps:step} stated with another smallest group than the original's",
     "steps:recode": "steps and `parameters.recode` do not fit together",
     "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
+    **derived.SENTENCES,
     **protected.SENTENCES,
     **repeated.SENTENCES,
 }
@@ -234,7 +232,8 @@ def _fits(
 def _check_definition(evidence: Evidence, findings: Findings) -> None:
     if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
         return
-    _check_durations(evidence, findings)
+    derived.check_durations(evidence, findings)
+    derived.check_origin(evidence, findings)
     try:
         rows, classes = _place(evidence, findings)
     except InputError as error:
@@ -279,30 +278,6 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
     }
     findings.expect_all(facts, **counts, listed=len(numbers), original=rows, unlisted=unlisted)
     return len(numbers) == rows
-
-
-def _check_durations(evidence: Evidence, findings: Findings) -> None:
-    """Expect durations that are the time between two times of the original."""
-    original, units = evidence.private.original, {}
-    names, times = original.roles.durations, column_of(original.data, original.time)
-    if names:
-        findings.check("durations are those between the times of the original")
-    rows = evidence.retained & evidence.people.complete
-    for name, until in names.items():
-        start, end, stated = (
-            column.filter(pa.array(rows))
-            for column in (times, *(column_of(original.data, column) for column in (until, name)))
-        )
-        if evidence.axis.unit:
-            units[name], length = evidence.axis.unit, np.asarray(pc.subtract(end, start))
-        elif pa.date32() in (start.type, end.type):
-            days = pc.days_between(start.cast(pa.date32()), end.cast(pa.date32()))
-            units[name], length = "day", np.asarray(days)
-        else:
-            first, last = (np.asarray(column.cast(pa.int64())) // 1000 for column in (start, end))
-            units[name], length = "hour", (last - first) // 3600
-        findings.expect_none("durations:rows", rows=np.asarray(stated) != length, name=name)
-    findings.expect("durations:stated", units == evidence.release.manifest.get("durations", {}))
 
 
 def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:

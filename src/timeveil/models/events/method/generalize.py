@@ -48,7 +48,7 @@ from timeveil.models.events.method.local import (
     refuse_weights,
     stated_steps,
 )
-from timeveil.models.events.method.origin import since_first
+from timeveil.models.events.method.origin import FIRST, since_origin
 from timeveil.models.events.method.protect import refuse_roles
 from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
@@ -95,7 +95,7 @@ def generalize_time(
     after: Sequence[Ledger] = (),
     append: bool = False,
     engine: str = "memory",
-    origin: Literal["first"] | None = None,
+    origin: str | None = None,
     gaps: Gaps = "error",
     nulls: Literal["error", "withhold"] = "error",
     unit: str | None = None,
@@ -128,7 +128,8 @@ def generalize_time(
     `decoys` holds groups that keep these promises back at random, so that a group that is missing need not
     have broken one; `seed` repeats the draw, and anyone who knows it can undo it. With `visits=2`, any two
     groups that a person is in have k people in common. `gaps` says what happens to rows in no granule:
-    `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule. `after` has the
+    `"error"`, `"skip"` that granularity, `"suppress"` them, or take the `"next"` granule. With `origin`, time
+    is counted from the `"first"` row of each person, or from a column with a date. `after` has the
     ledgers of all earlier releases of this table: then k people also share what an event was published as in
     all of them together. With `append` the last one is continued: same granularity and levels, and rows of
     its periods that come late wait until k people share their group.
@@ -147,12 +148,14 @@ def generalize_time(
     progress("reading", 0.0)
     relation = table
     if not isinstance(table, Relation):
+        if parameters.origin not in (None, FIRST, roles.event):  # a column that is read and not published
+            roles = replace(roles, event=parameters.origin)
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
         relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
         if engine == "memory":
             relation = replace(relation, data=with_dictionaries(relation.table))
     if parameters.origin:
-        relation = since_first(relation)
+        relation = since_origin(relation, parameters)
     refuse_roles(parameters.protect, relation.roles.sensitive)
     ways = {**dict.fromkeys(relation.durations, DURATIONS), **(hierarchies or {})}
     ladders = ladders_of(ways, levels or {}, max_levels or {}, relation.roles)

@@ -220,7 +220,11 @@ class Facts(ReleaseFacts):
         """The parameters to state, with the chosen levels."""
         levels = {column: level["level"] for column, level in self.levels.items()} or None
         earlier = ["LEDGER"] * self.manifest["guarantee"].get("after", 0) or None
-        return {**super().stated, "levels": levels, "after": earlier}
+        stated = {**super().stated, "levels": levels, "after": earlier}
+        if "origin" in self.parameters:  # times were read by the calendar
+            kind = self.original.data.schema.field(f"{self.original.time} (calendar)").type
+            stated |= {"zone": getattr(kind, "tz", None), "unit": stated["unit"] if kind == "int64" else None}
+        return stated
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
         nodes = ("nodes",) if "nodes" in self.manifest else ()
