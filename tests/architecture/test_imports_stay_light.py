@@ -58,6 +58,13 @@ def test_help() -> None:
     assert loaded_by(HELP.format(lines=[["--help"]])) == []
 
 
+def test_help_makes_the_options_of_no_command() -> None:
+    count = "import typer\nmade, option = [], typer.Option\n"
+    count += "typer.Option = lambda *names, **rest: made.append(names) or option(*names, **rest)\n"
+    expected = "assert len(made) < 10, made\n"
+    assert loaded_by(f"{count}{HELP.format(lines=[['--help']])}{expected}") == []
+
+
 def test_help_of_every_command() -> None:
     assert len(commands()) > 15
     assert loaded_by(HELP.format(lines=[[name, "--help"] for name in commands()])) == []

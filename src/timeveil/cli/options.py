@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import cached_property
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperCommand
@@ -23,6 +23,7 @@ from timeveil.errors import ParameterError, TimeveilError, spell
 from timeveil.jobs.columns import lists_hint
 from timeveil.models import parameters_of
 
+Arguments: TypeAlias = Callable[[], Iterable[Argument]]
 _SEVERAL = ("names", "list", "mapping")
 _TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
 DROP_REST = Parameter(
@@ -81,33 +82,45 @@ class LedgerCommand(ReleaseCommand):
     after: list[str] | None = earlier_ledgers()
 
 
-def takes(arguments: Iterable[Argument]) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Make a function a command: it is called with an `Output`, and with these arguments by name."""
-    accepted = [*arguments, *map(argument, _SPEECH)]
+class Function:
+    """A function as a command: it is called with an `Output`, and with its arguments by name.
 
-    def made(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        @wraps(function)
-        def run(*, as_json: bool, quiet: bool, **given: Any) -> int | None:
-            try:
-                return function(Output(as_json=as_json, quiet=quiet), **given)
-            except TimeveilError as error:
-                raise lists_hint(error, given) from None
+    The option parser takes them from the signature, which is made when it first asks: options of commands
+    that do not run are never made.
+    """
 
-        run.__signature__ = Signature(accepted)  # type: ignore[attr-defined]  # for typer
-        run.__annotations__ = {a.name: a.annotation for a in accepted}
-        return run
+    def __init__(self, function: Callable[..., int | None], arguments: Arguments) -> None:
+        self._function, self._arguments = function, arguments
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
 
-    return made
+    @cached_property
+    def __signature__(self) -> Signature:
+        return Signature([*self._arguments(), *map(argument, _SPEECH)])
+
+    @property
+    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]  # of one function, not of all
+        return {name: argument.annotation for name, argument in self.__signature__.parameters.items()}
+
+    def __call__(self, *, as_json: bool, quiet: bool, **given: Any) -> int | None:
+        try:
+            return self._function(Output(as_json=as_json, quiet=quiet), **given)
+        except TimeveilError as error:
+            raise lists_hint(error, given) from None
 
 
-def command(table: type[Command]) -> Callable[..., int | None]:
+def takes(arguments: Arguments) -> Callable[[Callable[..., int | None]], Function]:
+    """Make a function a command that takes these arguments."""
+    return lambda function: Function(function, arguments)
+
+
+def command(table: type[Command]) -> Function:
     """The function that takes the options of a command and runs it."""
 
     def run(output: Output, **given: Any) -> int | None:
         return table(**given).run(output)
 
     run.__name__, run.__doc__ = getattr(table, "command", table.__name__.lower()), table.__doc__
-    return takes(map(argument, table.table().values()))(run)
+    return Function(run, lambda: map(argument, table.table().values()))
 
 
 def source(meaning: str) -> Argument:

@@ -27,7 +27,7 @@ _PROFILED = ("k", "granularities", "definitions", "nulls", "fold_spellings", *RE
 
 
 @options.takes(
-    [
+    lambda: [
         options.source(EventParameters.reads),
         *options.columns(("respondent", "time", "until", "quasi", "cyclic"), ("respondent", "time")),
         *(options.argument(EventParameters.table()[name]) for name in _PROFILED),
@@ -103,7 +103,7 @@ class ExploringOptions(ExploreParameters):
 
 
 @options.takes(
-    [
+    lambda: [
         options.source(
             "Table to read, such as visits.csv; a saved job, such as job.toml; or a series release folder."
         ),

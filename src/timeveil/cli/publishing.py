@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
+from inspect import Parameter as Argument
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,26 +27,27 @@ NO_LEDGER = (
 _EXPLAIN = Parameter("explain", "flag", "Also list small groups that the true counts reveal.", default=False)
 
 
-def publishing_command(table: type[Parameters]) -> Callable[..., int | None]:
+def publishing_command(table: type[Parameters]) -> options.Function:
     """The command of a method, with an option for every line of its table."""
-    files = Files.table()
 
     def publish(output: Output, **given: Any) -> int:
         return perform(run_from_options(table, given), output)
 
-    publish.__name__ = table.command.replace("-", "_")
-    publish.__doc__ = inspect.getdoc(table)
-    arguments = [
-        options.source(table.reads),
-        options.argument(files["out"]),
-        *options.columns((*table.needs, *table.roles), table.needs),
-        *map(options.argument, table.table().values()),
-        *map(options.argument, service_table(table).values()),
-        *([options.argument(_EXPLAIN)] if table.model == "patterns" else []),
-        *(options.argument(declared) for name, declared in files.items() if name != "out"),
-        options.argument(DRY_RUN),
-    ]
-    return options.takes(arguments)(publish)
+    def arguments() -> list[Argument]:
+        files = Files.table()
+        return [
+            options.source(table.reads),
+            options.argument(files["out"]),
+            *options.columns((*table.needs, *table.roles), table.needs),
+            *map(options.argument, table.table().values()),
+            *map(options.argument, service_table(table).values()),
+            *([options.argument(_EXPLAIN)] if table.model == "patterns" else []),
+            *(options.argument(declared) for name, declared in files.items() if name != "out"),
+            options.argument(DRY_RUN),
+        ]
+
+    publish.__name__, publish.__doc__ = table.command.replace("-", "_"), inspect.getdoc(table)
+    return options.Function(publish, arguments)
 
 
 class SavedJob(Command):

@@ -147,7 +147,7 @@ def adversary_options() -> dict[str, Parameter]:
     return options
 
 
-@takes(map(argument, (*AttackOptions.table().values(), *adversary_options().values())))
+@takes(lambda: map(argument, (*AttackOptions.table().values(), *adversary_options().values())))
 def attack(output: Output, **typed: Any) -> None:
     """Look for every person as an outsider would, in the original and in the release.
 
