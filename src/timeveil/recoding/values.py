@@ -46,7 +46,7 @@ def numbers_of(values: pa.Array) -> list[Fraction | None]:
     """Numbers as they are written, exactly; text is read as numbers."""
     numbers = [None if value is None else _number(value) for value in values.to_pylist()]
     if numbers.count(None) > values.null_count:
-        message = "a hierarchy of intervals was given for a column that is not all numbers"
+        message = "a hierarchy for numbers was given for a column that is not all numbers"
         raise bad_hierarchy(message, "use a hierarchy table for this column, or clean its values", InputError)
     return numbers
 

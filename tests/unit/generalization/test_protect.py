@@ -129,3 +129,23 @@ def test_a_granularity_that_keeps_a_promise_at_coarser_levels_alone() -> None:
     )
     assert release.manifest["granularity"] == "quarter"
     assert release.manifest["levels"]["sex"]["level"] == 1
+
+
+@pytest.mark.parametrize("promise", [tv.Distinct(2), tv.AtMost(1 / 2), tv.Entropy(1.9), tv.Distinct(3)])
+@pytest.mark.parametrize("number", ["0.0000001", "1e-7", "1E-07", "0.00000010", "100000000000000", "1e14"])
+def test_a_number_among_words_is_the_same_however_it_is_spelt(number: str, promise: tv.Distinct) -> None:
+    """The method and the judge count one value for it, and none for a word that is spelt like a float."""
+    same = {"0.0000001": "1e-07", "100000000000000": "1e+14"}.get(number, number)
+    values = ["word", number, same, "\N{SNOWMAN}", number, "word"]
+    try:
+        release, ledger = published(values, promise)
+    except tv.InfeasibleError:
+        values[2] = "another"
+        release, ledger = published(values, promise)
+    verdict = tv.verify(release, ledger)
+    assert verdict, verdict.violations
+
+
+def test_spellings_of_a_number_among_words_are_one_value() -> None:
+    with pytest.raises(tv.ParameterError, match="2 different values"):
+        published(["word", "0.0000001", "1e-7", "1E-07"], tv.Distinct(3))

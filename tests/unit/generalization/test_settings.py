@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
@@ -99,3 +100,37 @@ def test_the_chosen_one_has_the_most_groups_of_all_that_keep_the_promise(suppres
     candidates = release.manifest["candidates"]
     kept = {n: c["groups"] - c["groups_below_k"] for n, c in candidates.items() if c["feasible"]}
     assert release.manifest["counts"]["groups"] == max(kept.values())
+
+
+HIERARCHY = {"hierarchies": {"place": "prefixes:2,1"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"choose": "lost"}, "`lost` is not a granularity, and no rule", 'did you mean choose="loss"'),
+        ({"choose": "moth"}, "`moth` is not a granularity", "did you mean `month`"),
+        ({**HIERARCHY, "max_levels": {"place": 9}}, "go from 0 to 3", "choose one of them"),
+        ({**HIERARCHY, "max_levels": {"place": True}}, "go from 0 to 3", "choose one of them"),
+        ({**HIERARCHY, "levels": {"place": False}}, "go from 0 to 3", "choose one of them"),
+        ({"levels": {"place": 1}}, "`place` has no hierarchy", "columns with a hierarchy"),
+        ({"hierarchies": {"place": "log:2"}}, "a hierarchy for numbers", "hierarchy table"),
+        ({"choose": lambda candidate: candidate.missing}, "failed with AttributeError", "return a number"),
+    ],
+)
+def test_a_slip_is_recognised(options, message, hint):
+    table = TABLE.append_column("place", pa.array(["aa", "ab", "aa", "ab"]))
+    roles = tv.Roles(respondent="who", time="when", quasi=["place"])
+    with pytest.raises(tv.TimeveilError, match=message) as refused:
+        tv.generalize_time(table, roles, 2, **options)
+    assert hint in str(refused.value)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_an_event_that_recurs_is_refused_in_the_first_release(engine, tmp_path):
+    table = pa.concat_tables([TABLE, TABLE]).append_column("case", pa.array([1, 1, 1, 1, 1, 2, 2, 2]))
+    roles = tv.Roles(respondent="who", time="when", event="case")
+    pq.write_table(table, tmp_path / "visits.parquet")
+    with pytest.raises(tv.InputError, match="1 rows have the person and the `case` of another row"):
+        tv.generalize_time(str(tmp_path / "visits.parquet"), roles, 2, engine=engine)
+    assert tv.generalize_time(table.slice(1), roles, 2)

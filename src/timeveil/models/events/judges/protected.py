@@ -25,7 +25,7 @@ from timeveil.evidence.published import classes_of
 from timeveil.evidence.row_order import Mask
 from timeveil.models.events.evidence import Evidence
 
-_NUMBER = r"-?\d{1,15}(\.\d{1,15})?"
+_NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"
 _ROUNDING = 1e-9
 _CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
 
@@ -213,7 +213,9 @@ def _alike(values: pa.Array) -> pa.Array:
     numbers = [float(text) if text and re.fullmatch(_NUMBER, text, re.ASCII) else None for text in texts]
     if all(number is not None for number, text in zip(numbers, texts, strict=True) if text is not None):
         return pa.array(numbers, pa.float64())
-    return pa.array([t if n is None else repr(n) for n, t in zip(numbers, texts, strict=True)], pa.string())
+    # A number is marked, so that no word is taken for one.
+    marked = [t if n is None else f"\x00{n!r}" for n, t in zip(numbers, texts, strict=True)]
+    return pa.array(marked, pa.string())
 
 
 def _breaks(

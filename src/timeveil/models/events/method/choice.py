@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from timeveil.domain.roles import Roles
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, raising
 from timeveil.models.events.method.failures import infeasible
 from timeveil.models.events.method.local import Scale
 from timeveil.models.events.method.search import Counts, Ladder, Node, label_ranks, least_generalization
@@ -159,7 +159,10 @@ class _Choice:
 
     def _measured(self, measure: Measure) -> dict[Node, float]:
         """The number that a function gives to each node; it may not be less where nodes are coarser."""
-        numbers = {node: measure(self._candidate(node)) for node in self._feasible}
+        numbers = {}
+        for candidate in self._feasible:
+            with raising(_failed, on=Exception):
+                numbers[candidate] = measure(self._candidate(candidate))
         for number in numbers.values():
             if isinstance(number, bool) or not isinstance(number, Real) or math.isnan(number):
                 message = f"the function given as `choose` gave a {type(number).__name__}, not a number"
@@ -188,6 +191,11 @@ class _Choice:
         )
 
 
+def _failed(cause: Exception) -> ParameterError:
+    message = f"the function given as `choose` failed with {type(cause).__name__}"
+    return ParameterError(message, hint="return a number for every candidate")
+
+
 def ladders_of(
     hierarchies: Mapping[str, Any], levels: Mapping[str, int], most: Mapping[str, int], roles: Roles
 ) -> dict[str, Ladder]:
@@ -202,11 +210,11 @@ def ladders_of(
     for limits in (most, levels):
         for column, level in limits.items():
             ladder = ladders.get(column)
-            if ladder is None or level not in ladder[1]:
+            if ladder is None:
                 message = f"`{column}` has no hierarchy, so no level of it can be set"
-                if ladder:
-                    message = f"the levels of `{column}` go from {ladder[1][0]} to {ladder[1][-1]}"
-                hint = "set levels only for columns with a hierarchy; level 0 is the value itself"
-                raise bad_hierarchy(message, hint)
+                raise bad_hierarchy(message, "set levels only for columns with a hierarchy")
+            if isinstance(level, bool) or level not in ladder[1]:
+                message = f"the levels of `{column}` go from {ladder[1][0]} to {ladder[1][-1]}"
+                raise bad_hierarchy(message, "choose one of them; level 0 is the value itself")
             ladders[column] = (ladder[0], range(ladder[1][0], level + 1) if limits is most else (level,))
     return ladders

@@ -210,9 +210,7 @@ class _History:
         nth = np.empty(len(key), np.int64)
         nth[order] = np.arange(len(key)) - np.repeat(begins, np.diff(begins, append=len(key)))
         if roles.event and nth.any():
-            message = f"{int((nth > 0).sum()):,} rows have the person and the `{roles.event}` of another row"
-            hint = "give every event of a person its own {event}, or leave {event} out"
-            raise InputError(message, hint=hint, code="other-data")
+            raise _repeated(roles.event, int((nth > 0).sum()))
         _, event = np.unique(key * (nth.max(initial=0) + 1) + nth, return_inverse=True)
         self._event: Int64s = event.ravel()
         self.events = int(self._event.max(initial=-1)) + 1
@@ -270,6 +268,22 @@ def _last(ledger: Ledger) -> int:
 
 
 # Ledgers that cannot be continued.
+
+
+def refuse_repeated_events(relation: Relation) -> None:
+    """Refuse two rows of a person with one event: in the next release neither would be recognised."""
+    if relation.roles.event is None:
+        return
+    batches = relation.batches([relation.respondent, relation.roles.event])
+    named = decode_dictionaries(pa.Table.from_batches(batches)).drop_null()
+    if repeated := len(named) - len(named.group_by(named.column_names).aggregate([])):
+        raise _repeated(relation.roles.event, repeated)
+
+
+def _repeated(event: str, rows: int) -> InputError:
+    message = f"{rows:,} rows have the person and the `{event}` of another row"
+    hint = "give every event of a person its own {event}, or leave {event} out"
+    return InputError(message, hint=hint, code="other-data")
 
 
 def refuse_ledgers(relation: Relation, ledgers: Sequence[Any]) -> None:

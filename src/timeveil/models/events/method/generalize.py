@@ -38,7 +38,7 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Events, Levels, Published, Tally, open_events, published_schema
 from timeveil.models.events.method.choice import Measure, choose_node, ladders_of
-from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers
+from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers, refuse_repeated_events
 from timeveil.models.events.method.failures import too_few_people
 from timeveil.models.events.method.local import (
     Recoding,
@@ -49,8 +49,9 @@ from timeveil.models.events.method.local import (
     stated_steps,
 )
 from timeveil.models.events.method.origin import FIRST, since_origin
+from timeveil.models.events.method.plan import Plan, make_plan
 from timeveil.models.events.method.protect import refuse_roles
-from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
+from timeveil.models.events.method.search import Counts, Node
 from timeveil.models.events.parameters import FUNCTION, EventParameters
 from timeveil.reading import read
 from timeveil.reading.encoding import with_dictionaries
@@ -146,16 +147,7 @@ def generalize_time(
     seed = SEED.check(secrets.randbits(128) if seed is None else seed) if parameters.decoys else None
     k = parameters.k
     progress("reading", 0.0)
-    relation = table
-    if not isinstance(table, Relation):
-        if parameters.origin not in (None, FIRST, roles.event):  # a column that is read and not published
-            roles = replace(roles, event=parameters.origin)
-        stored = parameters.engine != "memory" and isinstance(table, str | Path)
-        relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
-        if engine == "memory":
-            relation = replace(relation, data=with_dictionaries(relation.table))
-    if parameters.origin:
-        relation = since_origin(relation, parameters)
+    relation = _read(table, roles, parameters)
     refuse_roles(parameters.protect, relation.roles.sensitive)
     ways = {**dict.fromkeys(relation.durations, DURATIONS), **(hierarchies or {})}
     ladders = ladders_of(ways, levels or {}, max_levels or {}, relation.roles)
@@ -191,6 +183,24 @@ def generalize_time(
         return _assemble(counts, feasible, recoding.within, tried, published, recoding)
     finally:
         events.close()
+
+
+def _read(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
+    """The table with its times as they are published."""
+    origin = parameters.origin
+    if isinstance(table, Relation):
+        relation = table
+    else:
+        if origin not in (None, FIRST) and isinstance(roles, Roles) and roles.event != origin:
+            roles = replace(roles, event=origin)  # which is read and not published
+        stored = parameters.engine != "memory" and isinstance(table, str | Path)
+        relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
+        if parameters.engine == "memory":
+            relation = replace(relation, data=with_dictionaries(relation.table))
+    if origin:
+        return since_origin(relation, parameters)
+    refuse_repeated_events(relation)
+    return relation
 
 
 def _publish(events: Events, counts: Counts, chosen: Node) -> Published:

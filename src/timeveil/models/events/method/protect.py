@@ -39,7 +39,7 @@ from timeveil.reading.encoding import distinct
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?$"
 GROUPS_AT_ONCE = 1_000
 SLACK = 1e-9  # a share such as 1/3 of 3 people is 1 person in spite of rounding
 
@@ -165,7 +165,9 @@ def _alike(values: pa.Array) -> pa.Array:
     numbers = pc.if_else(is_number, values, pa.scalar(None, values.type)).cast(pa.float64())
     if numbers.null_count == values.null_count:
         return numbers
-    return pc.coalesce(numbers.cast(pa.string()), values.cast(pa.string()))
+    # No text begins like this, so that no word is taken for a number.
+    spelt = pc.binary_join_element_wise(pa.scalar("\x00"), numbers.cast(pa.string()), "")
+    return pc.coalesce(spelt, values.cast(pa.string()))
 
 
 def _ranks(name: str, values: pa.Array, promise: AnyProtection) -> Int64s:
