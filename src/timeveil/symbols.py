@@ -17,7 +17,10 @@ Where we depart from the print
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_FLOOR, Context, Decimal
+from functools import cache
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -65,10 +68,9 @@ def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
 
 def positions(z: ArrayLike) -> Numbers:
     """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1."""
-    from scipy.special import ndtr  # noqa: PLC0415 (scipy is heavy)
-
-    u: Numbers = ndtr(np.asarray(z, dtype=np.float64))
-    u += NUDGE
+    z = np.asarray(z, dtype=np.float64)
+    u = np.fromiter(map(math.erfc, (z * -math.sqrt(0.5)).ravel().tolist()), np.float64, z.size)
+    u = u.reshape(z.shape) / 2 + NUDGE
     return np.minimum(u, _BELOW_ONE, out=u)
 
 
@@ -84,18 +86,28 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
     return np.asarray(np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8))
 
 
-def cell(symbol: int, level: int) -> tuple[float, float]:
-    """The lowest and highest z-normalised value that a symbol covers; infinite at the ends."""
-    from scipy.special import ndtri  # noqa: PLC0415 (scipy is heavy)
+def borders(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
+    """The lowest z-normalised value that each symbol covers; that of symbol L at level L is infinite.
 
-    return float(ndtri(symbol / level)), float(ndtri((symbol + 1) / level))
+    >>> borders([0, 1, 2], 2).tolist()
+    [-inf, 0.0, inf]
+    """
+    return np.asarray(_quantiles()[np.asarray(levels), 2 * np.asarray(symbols)])
 
 
 def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
     """The z-normalised value that halves the probability of each symbol's cell."""
-    from scipy.special import ndtri  # noqa: PLC0415 (scipy is heavy)
+    return np.asarray(_quantiles()[np.asarray(levels), 2 * np.asarray(symbols) + 1])
 
-    return np.asarray(ndtri((np.asarray(symbols) + 0.5) / np.asarray(levels)), dtype=np.float64)
+
+@cache
+def _quantiles() -> Numbers:
+    """Per level, a row each, the values that cut the normal curve into twice as many equal parts."""
+    quantiles, normal = np.full((MOST_LEVELS + 1, 2 * MOST_LEVELS + 1), np.inf), NormalDist()
+    quantiles[:, 0] = -np.inf
+    for level in range(1, MOST_LEVELS + 1):
+        quantiles[level, 1 : 2 * level] = [normal.inv_cdf(part / (2 * level)) for part in range(1, 2 * level)]
+    return quantiles
 
 
 def to_letters(symbols: ArrayLike) -> str:

@@ -71,12 +71,13 @@ def explore(
     ['week', 'quarter', None]
     """
     ExploreParameters.from_call(locals())
-    methods = {method_of(table): table for table in tables().values()}
-    if not callable(method) or method not in methods:
-        choices = ", ".join(each.__name__ for each in methods)
-        raise ParameterError("`method` cannot be explored", hint=f"give one of {choices}")
-    model = methods[method].model
-    name, settings = _swept(methods[method].explored, options)
+    methods = {command.replace("-", "_"): parameters for command, parameters in tables().items()}
+    parameters = methods.get(getattr(method, "__name__", ""))
+    # By name first: looking at every method would load all four models.
+    if parameters is None or method is not method_of(parameters):
+        raise ParameterError("`method` cannot be explored", hint=f"give one of {', '.join(methods)}")
+    model = parameters.model
+    name, settings = _swept(parameters.explored, options)
     refuse_foreign(model, adversary)
     tradeoff = part(model, "judges.tradeoff")
     outsider: AnyAdversary[Any] = adversary or tradeoff.outsider(name, options)
@@ -90,7 +91,7 @@ def explore(
     data = _loaded(table, roles, options)
     if not isinstance(data, str | Path):  # the file is read
         options |= dict.fromkeys(Form._fields)
-    fixed = {"seed": 0, **options} if "seed" in methods[method].table() else options
+    fixed = {"seed": 0, **options} if "seed" in parameters.table() else options
 
     def attempt(value: float, doing: Progress) -> Setting:
         """Publish in memory, verify and judge; only the numbers are kept."""

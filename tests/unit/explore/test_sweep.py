@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -156,6 +158,17 @@ def test_a_series_release_can_be_explored() -> None:
     release, _ = tv.anonymize_series(table, LOADS, k=5, p=2, effort=0)
     found = tv.explore(tv.sanitize_patterns, release, k=[2, 5], min_support=0.3)
     assert [one.refused for one in found.settings] == [None, None]
+
+
+def test_a_model_is_explored_without_the_others() -> None:
+    program = (
+        "import sys, timeveil as tv; from timeveil.datasets import load_curves\n"
+        "roles = tv.Roles(respondent='household', series=['h00', 'h01'], drop='rest')\n"
+        "tv.explore(tv.anonymize_series, load_curves(people=20, instants=2), roles, k=[2, 3], p=2)\n"
+        "print([name for name in sys.modules if name == 'scipy' or name.endswith('.method')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "['timeveil.models.series.method']\n"
 
 
 def test_all_infeasible_is_told_and_not_raised() -> None:

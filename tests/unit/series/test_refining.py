@@ -35,9 +35,7 @@ def loss(seats: Seats, price: float) -> float:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_swap_changes_the_loss_by_what_was_expected(seed: int) -> None:
     seats, price = seated(seed), 3.0
-    first, second, change = Scores(seats, price, ALPHABET, by_pattern=False).candidates(
-        np.arange(60)[None, :], 1, 0.0
-    )
+    first, second, change = Scores(seats, price).candidates(np.arange(60)[None, :], 1, 0.0)
     before = loss(seats, price)
     for one, other, expected in zip(first[:20], second[:20], change[:20], strict=True):
         seats.swap(np.array([one]), np.array([other]))

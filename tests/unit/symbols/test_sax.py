@@ -8,11 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from timeveil.symbols import (
     LETTERS,
     MOST_LEVELS,
-    cell,
+    NUDGE,
+    borders,
     from_letters,
     positions,
     reconstructed,
@@ -72,9 +74,20 @@ def test_a_row_gives_the_same_wherever_it_stands() -> None:
 
 @pytest.mark.parametrize("level", range(1, MOST_LEVELS + 1))
 def test_symbols_agree_with_the_borders_and_a_border_goes_up(level: int) -> None:
-    borders = [cell(symbol, level)[1] for symbol in range(level - 1)]
-    z = np.concatenate([np.random.default_rng(level).normal(size=2000), borders, [-40.0, 0.0, 40.0]])
-    assert (symbols_at(positions(z), level) == np.searchsorted(borders, z, side="right")).all()
+    between = borders(np.arange(1, level), level)
+    z = np.concatenate([np.random.default_rng(level).normal(size=2000), between, [-40.0, 0.0, 40.0]])
+    assert (symbols_at(positions(z), level) == np.searchsorted(between, z, side="right")).all()
+
+
+def test_positions_and_quantiles_are_those_of_the_normal_curve() -> None:
+    z = np.concatenate([np.linspace(-9, 9, 10_001), [-40.0, 40.0]])
+    assert np.abs(positions(z) - np.minimum(ndtr(z) + NUDGE, 1)).max() < 1e-15
+    for level in range(1, MOST_LEVELS + 1):
+        symbols = np.arange(level)
+        ends = borders(np.append(symbols, level), level)
+        np.testing.assert_allclose(ends, ndtri(np.arange(level + 1) / level), rtol=1e-14, atol=1e-15)
+        middles = reconstructed(symbols, level)
+        np.testing.assert_allclose(middles, ndtri((symbols + 0.5) / level), rtol=1e-14, atol=1e-15)
 
 
 def test_each_instant_may_have_a_level_of_its_own() -> None:
@@ -87,7 +100,7 @@ def test_each_instant_may_have_a_level_of_its_own() -> None:
 @pytest.mark.parametrize("level", [1, 2, 3, 20, 52])
 def test_a_reconstruction_lies_in_its_cell(level: int) -> None:
     for symbol in range(level):
-        low, high = cell(symbol, level)
+        low, high = borders([symbol, symbol + 1], level)
         assert low < reconstructed([symbol], level)[0] < high
         assert symbols_at(positions(reconstructed([symbol], level)), level)[0] == symbol
 

@@ -25,7 +25,7 @@ from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, mismatch, within_room
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import columns_of, promised
-from timeveil.symbols import LETTERS, MOST_LEVELS, Center, reconstructed
+from timeveil.symbols import LETTERS, MOST_LEVELS, Center, borders, reconstructed
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
@@ -203,10 +203,7 @@ class Evidence(ReleaseEvidence):
 
 def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> Bounds:
     """The z-normalised values that symbols allow, at most `reach` from 0."""
-    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy
-
-    low, high = ndtri(symbols / levels), ndtri((symbols + 1) / levels)
-    return np.maximum(low, -reach), np.minimum(high, reach)
+    return np.maximum(borders(symbols, levels), -reach), np.minimum(borders(symbols + 1, levels), reach)
 
 
 # The release.

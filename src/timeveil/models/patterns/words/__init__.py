@@ -27,7 +27,7 @@ from timeveil.page.facts import ReleaseFacts
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
 from timeveil.page.wording import aligned, counted, joined, people, quoted, share
-from timeveil.symbols import LETTERS, cell
+from timeveil.symbols import LETTERS, borders
 
 MOST_EXAMPLES = 5
 SHORT = 8  # up to this many counts of a sum are listed
@@ -203,7 +203,8 @@ def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:
     if not published.instants or not items:
         return []
     symbols = sorted({LETTERS.index(item.rpartition("=")[2]) for item in items})
-    rows = [(f"  {LETTERS[symbol]}:", span_words(*cell(symbol, published.kinds))) for symbol in symbols]
+    cells = {symbol: borders([symbol, symbol + 1], published.kinds).tolist() for symbol in symbols}
+    rows = [(f"  {LETTERS[symbol]}:", span_words(*ends)) for symbol, ends in cells.items()]
     alphabet = counted(published.kinds, "symbol")
     head = f"in deviations of a series from its {published.center}, with {alphabet}:"
     return ["", head, *aligned(rows, left=2)]

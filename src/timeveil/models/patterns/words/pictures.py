@@ -23,7 +23,7 @@ from timeveil.page.charts import Bar, BarGroup, bar_chart, grouped_bars
 from timeveil.page.markdown import Table
 from timeveil.page.svg import ORIGINAL, OTHER, Panel, Picture, dot, heading, path, place_axis, rect, text
 from timeveil.page.wording import counted, people, share
-from timeveil.symbols import LETTERS, cell
+from timeveil.symbols import LETTERS, borders
 
 SHOWN = 9  # patterns that are drawn unless another number is requested
 MOST = 60  # more patterns than this cannot be distinguished
@@ -109,8 +109,8 @@ def _shape(published: Patterns, panel: Panel, items: Sequence[str]) -> Iterator[
 
 def _cell(kind: int, kinds: int) -> tuple[float, float]:
     """The cell of a letter, cut off where it has no end."""
-    low, high = cell(kind, kinds)
-    return max(low, -_EDGE), min(high, _EDGE)
+    low, high = borders([kind, kind + 1], kinds).clip(-_EDGE, _EDGE).tolist()
+    return low, high
 
 
 def _count(row: Mapping[str, Any]) -> str:

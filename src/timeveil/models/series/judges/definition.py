@@ -164,20 +164,18 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
     member = np.flatnonzero(np.isin(group, groups))
     member = member[np.argsort(group[member], kind="stable")]
     begins = np.flatnonzero(np.diff(group[member], prepend=ABSENT))
-    if not len(begins):
+    if not len(begins) or not len(runs.values):
         return
     index = np.searchsorted(groups, group[member])
     low, high = runs.low[example][index], runs.high[example][index]
-    outside, wide = np.zeros(len(member), dtype=bool), np.zeros(len(begins), dtype=bool)
-    for column, instant in enumerate(runs.values):
-        values, lower, upper = matrix[member, instant], low[:, column], high[:, column]
-        outside |= (values < lower) | (values > upper)
-        least, most = np.minimum.reduceat(values, begins), np.maximum.reduceat(values, begins)
-        lower, upper = lower[begins], upper[begins]
-        wide |= ~is_nearest_below(lower, least, digits) & (lower <= least)
-        wide |= ~is_nearest_below(-upper, -most, digits) & (upper >= most)
+    values = matrix[np.ix_(member, runs.values)]
+    outside = ((values < low) | (values > high)).any(axis=1)
+    least, most = np.minimum.reduceat(values, begins), np.maximum.reduceat(values, begins)
+    low, high = low[begins], high[begins]
+    wide = ~is_nearest_below(low, least, digits) & (low <= least)
+    wide |= ~is_nearest_below(-high, -most, digits) & (high >= most)
     findings.expect_none("outside-envelope", series=outside)
-    findings.expect_none("envelope-wide", groups=wide)
+    findings.expect_none("envelope-wide", groups=wide.any(axis=1))
 
 
 def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:

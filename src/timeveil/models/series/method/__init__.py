@@ -10,7 +10,7 @@
 | AE, R_i | `timeveil.symbols.envelopes` | §3 | the lowest and highest value at each instant |
 | PR[r] | `timeveil.symbols.symbols_at` | §5.1 | one symbol per instant |
 | level | `timeveil.models.series.method.partition.Partition.levels` | §5.1 | how many symbols there are |
-| β_b | `timeveil.symbols.cell` | §6.2 | the borders between symbols |
+| β_b | `timeveil.symbols.borders` | §6.2 | the borders between symbols |
 | VL | `timeveil.models.series.method.partition.envelope_widths` | eq. 2 | how wide an envelope is |
 | PL | `timeveil.symbols.pattern_distance` | eq. 3 | how far a pattern is from the shape |
 | create-tree | `timeveil.models.series.method.paper.splitting_tree` | Algorithm 1 | split by pattern, level by level |

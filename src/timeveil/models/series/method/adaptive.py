@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.method.fitting import Alphabet, best_patterns, preserved_shape
+from timeveil.models.series.method.fitting import Alphabet, Fits, best_patterns
 from timeveil.models.series.method.partition import (
     Floats,
     Labels,
@@ -171,16 +171,18 @@ def refine(
     done = {"rounds": 0, "swaps": 0}
     few = len(seats.layout.groups) // FEW_SWAPS
     stages = ROUNDS if seats.values.size <= FULL_SEARCH_NUMBERS else FEWER_ROUNDS
+    fits = Fits(alphabet, len(seats.row))
     for stage, rounds in enumerate(effort * usual for usual in stages):
-        heat = 0.0
+        heat, scores = 0.0, Scores(seats, price, fits if stage else None)
         for number in range(rounds):
             share = (stage + number / rounds) / len(stages)
             progress(("swapping by shape", "swapping by pattern")[stage], share)
-            scores = Scores(seats, price, alphabet, by_pattern=bool(stage))
             if effort > 1:
                 heat = HEAT * scores.mean_loss() * (1 - number / rounds)
             swaps = _best_swaps(scores, _leaves(seats, draw), heat, draw)
-            seats.swap(*swaps)
+            if len(swaps[0]):
+                seats.swap(*swaps)
+                scores = Scores(seats, price, scores.fits)
             done["rounds"] += 1
             done["swaps"] += len(swaps[0])
             if len(swaps[0]) < few and not heat:
@@ -204,15 +206,15 @@ def _best_swaps(
     scores: Scores, leaves: Iterator[Labels], heat: float, draw: np.random.Generator
 ) -> tuple[Labels, Labels]:
     """The swaps to carry out: each the best for both of its groups among what is left."""
-    tries = BY_PATTERN if scores.by_pattern else 1
+    tries = BY_PATTERN if scores.fits else 1
     pairs = [scores.candidates(leaf, tries, heat) for leaf in leaves]
     first, second, change = (np.concatenate(column) for column in zip(*pairs, strict=True))
     # Each pair was met from both sides.
     pair = np.minimum(first, second) * len(scores.seats.row) + np.maximum(first, second)
     unique = np.unique(pair, return_index=True)[1]
     first, second, change = first[unique], second[unique], change[unique]
-    if scores.by_pattern:
-        change = scores.exact_change(first, second)
+    if scores.fits:
+        change = scores.exact_change(scores.fits, first, second)
     if heat:
         # Accepting a loss d when d < heat * Exp(1) is accepting it with probability exp(-d / heat).
         change = change - heat * draw.standard_exponential(len(change))
@@ -240,23 +242,30 @@ def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
 
 
 class Scores:
-    """What follows from who sits where, worked out anew for every round, and what swaps would change."""
+    """What follows from who sits where, worked out anew after swaps, and what further swaps would change.
 
-    def __init__(self, seats: Seats, price: float, alphabet: Alphabet, *, by_pattern: bool) -> None:
-        self.seats, self.price, self.alphabet, self.by_pattern = seats, price, alphabet, by_pattern
+    With `fits`, subgroups are scored by their patterns.
+    """
+
+    def __init__(self, seats: Seats, price: float, fits: Fits | None = None) -> None:
+        self.seats, self.price, self.fits = seats, price, fits
         self.least_gain = ROUNDING * (1 + price)
         layout = seats.layout
         self._size = np.diff(layout.groups).astype(np.float32)
         self._low, self._high = _without_each(seats.values, layout.groups, seats.group)
         self.wide = self._size * _lengths(np.subtract(*run_ranges(seats.values, layout.groups)))
+        # The most that a group can gain in width when the series of a seat leaves it.
+        self._most_gain = self.wide[seats.group] - self._size[seats.group] * _lengths(self._high - self._low)
         sums = np.add.reduceat(seats.shapes, layout.subgroups[:-1])
         self._others = sums[seats.subgroup] - seats.shapes
         self._preserved = self._expected = _lengths(sums)
-        if by_pattern:
+        if fits:
             self._lowest, self._highest = _without_each(seats.positions, layout.subgroups, seats.subgroup)
-            self._preserved = preserved_shape(
-                alphabet, *run_ranges(seats.positions, layout.subgroups), sums[:, :-1], sums[:, -1]
-            )
+            self._tags = fits.tags[seats.row]
+            members = np.add.reduceat(self._tags, layout.subgroups[:-1])
+            self._other_members = members[seats.subgroup] - self._tags
+            ranges = run_ranges(seats.positions, layout.subgroups)
+            self._preserved = fits.preserved(members, *ranges, sums[:, :-1], sums[:, -1])
             self._expected = self._preserved + GAP_AFTER * (self._expected - self._preserved)
 
     def mean_loss(self) -> float:
@@ -282,9 +291,7 @@ class Scores:
         second = np.take_along_axis(leaves, second.reshape(len(leaves), -1), axis=1).reshape(loss.shape)
         first = np.broadcast_to(leaves[:, :, None], loss.shape)
         change = self.price * loss
-        # no swap gains more than both groups are wide
-        group = self.seats.group
-        worth = change < self.wide[group[first]] + self.wide[group[second]] + slack
+        worth = change < self._most_gain[first] + self._most_gain[second] + slack
         change[~worth] = np.inf
         change[worth] += self._width_change(first[worth], second[worth])
         best, change = _least(change, min(tries, change.shape[2]))
@@ -292,17 +299,17 @@ class Scores:
         gains = change < slack - self.least_gain
         return np.broadcast_to(leaves[:, :, None], second.shape)[gains], second[gains], change[gains]
 
-    def exact_change(self, first: Labels, second: Labels) -> Floats:
+    def exact_change(self, fits: Fits, first: Labels, second: Labels) -> Floats:
         """How the loss changes under the patterns that both subgroups would have."""
-        seats, subgroup = self.seats, self.seats.subgroup
-        change = self._width_change(first, second)
-        change += self.price * (self._preserved[subgroup[first]] + self._preserved[subgroup[second]])
-        for leaving, entering in ((first, second), (second, first)):
-            sums = self._others[leaving] + seats.shapes[entering]
-            low = np.minimum(self._lowest[leaving], seats.positions[entering])
-            high = np.maximum(self._highest[leaving], seats.positions[entering])
-            change -= self.price * preserved_shape(self.alphabet, low, high, sums[:, :-1], sums[:, -1])
-        return change
+        seats, before = self.seats, self._preserved[self.seats.subgroup]
+        change = self._width_change(first, second) + self.price * (before[first] + before[second])
+        leaving, entering = np.append(first, second), np.append(second, first)
+        members = self._other_members[leaving] + self._tags[entering]
+        low = np.minimum(self._lowest[leaving], seats.positions[entering])
+        high = np.maximum(self._highest[leaving], seats.positions[entering])
+        sums = self._others[leaving] + seats.shapes[entering]
+        after = fits.preserved(members, low, high, sums[:, :-1], sums[:, -1])
+        return change - self.price * after[: len(first)] - self.price * after[len(first) :]
 
     def _width_change(self, first: Labels, second: Labels) -> Floats:
         """How the widths of both groups change, times their sizes; not at all within one group."""
