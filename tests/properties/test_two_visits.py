@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter, defaultdict
 from itertools import combinations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,8 @@ from tests.oracles import generalization as calendar
 from tests.sabotage.tampering import original, promised
 
 import timeveil as tv
+from timeveil.models.events.judges import protected
+from timeveil.models.events.method import protect
 
 ROLES = tv.Roles(respondent="who", time="when", quasi=["sex"])
 NAMES = ["day", "week", "month", "year"]
@@ -107,3 +110,20 @@ def test_a_way_that_cannot_promise_it_is_not_offered() -> None:
     for number in (1, 2):
         _, ledger = tv.generalize_time(table_of(rows), ROLES, 3, visits=number)
         assert ("bits" in ledger.facts) == (number == 1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_groups_that_meet_few_are_those_of_every_pair(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People in more groups than are compared at once, for the method and for the judge."""
+    monkeypatch.setattr(protect, "GROUPS_AT_ONCE", 3)
+    monkeypatch.setattr(protected, "_MANY", 4)
+    monkeypatch.setattr(protected, "_CELLS_AT_ONCE", 50)
+    draw, k = np.random.default_rng(seed), 2 + seed % 3
+    crowds = [{int(p) for p in draw.integers(0, 9, draw.integers(1, 9))} for _ in range(draw.integers(1, 14))]
+    pairs = [(number, person) for number, crowd in enumerate(crowds) for person in sorted(crowd)]
+    group, person = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
+    slow = [any(0 < len(a & b) < k for b in crowds) for a in crowds]
+    swift = np.zeros(len(crowds), bool)
+    swift[protect._meeting_few(group, person, len(crowds), k)] = True
+    assert swift.tolist() == slow
+    assert protected._meeting_few(group, person, len(crowds), k).tolist() == slow

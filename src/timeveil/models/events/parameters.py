@@ -189,11 +189,18 @@ class EventParameters(Reading):
         """What was published before cuts groups that nobody sees; only people are counted in them."""
         if not self.after:
             return None
-        usual = {"recode": "global", "protect": None, "dominance": None, "visits": 1, "engine": "memory"}
-        usual["origin"] = None  # an event is found again by its time, too
-        for name, value in usual.items():
-            if getattr(self, name) != value:
-                return f"`{name}` cannot be combined with `after`", f"leave {{{name}}} out"
+        reasons = {
+            "recode": "rows at steps of their own are read in another way in each release",
+            "protect": "a promise about values is kept by each release, and not by what several leave",
+            "dominance": "the rows of a person are counted in one release",
+            "visits": "pairs of groups are compared within one release",
+            "origin": "an event is found again by its time",
+            "engine": "events of earlier releases are recognised in memory",
+        }
+        for name, reason in reasons.items():
+            if getattr(self, name) != type(self).table()[name].default:
+                hint = f"leave {{{name}}} out, or {{after}}: then each release keeps its promise alone"
+                return f"`{name}` cannot be combined with `after`: {reason}", hint
         return None
 
     @rule("append", "choose", "granularities", "levels", "max_levels")

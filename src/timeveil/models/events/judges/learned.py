@@ -15,7 +15,7 @@ import numpy.typing as npt
 from timeveil.domain.protection import AtMost
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs
 from timeveil.models.events.evidence import Evidence
-from timeveil.models.events.judges.protected import bounded_ranks, protections_of, ranks_of
+from timeveil.models.events.judges.protected import bounded_ranks, expanded, protections_of, ranks_of
 
 
 def learned(
@@ -43,7 +43,7 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
     begins, ends = (np.searchsorted(members, (cases + side) * room) for side in (0, 1))
     smallest = (ends - begins).argmin(axis=1)
     lines = np.arange(len(cases))
-    case, index = _expanded(begins[lines, smallest], ends[lines, smallest])
+    case, index = expanded(begins[lines, smallest], ends[lines, smallest])
     candidate = members[index] % room
     for group in cases.T:  # everyone who is in all groups may be the person
         inside = np.isin(group[case] * room + candidate, members)
@@ -63,7 +63,7 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
         holdings = [np.zeros(0, np.int64)]
         for group in cases.T:
             who = np.searchsorted(members, group[case] * room + candidate)
-            line, at = _expanded(*(np.searchsorted(owner, who + side) for side in (0, 1)))
+            line, at = expanded(*(np.searchsorted(owner, who + side) for side in (0, 1)))
             holdings.append(line * size + holding[at])
         # Distinct (candidate of a case, value), from which how many candidates of a case hold each value.
         distinct_holdings = distinct(np.concatenate(holdings))
@@ -71,11 +71,3 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
         most = np.zeros(len(cases))
         np.maximum.at(most, answer, holders)
         yield name, (most / np.maximum(people, 1))[case_of.ravel()]
-
-
-def _expanded(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """Every number from `begin` to before `end` of each line, and the line that it is from."""
-    length = end - begin
-    line = np.repeat(np.arange(len(length)), length)
-    offset = np.arange(len(line)) - np.repeat(np.cumsum(length) - length, length)
-    return line, begin[line] + offset

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from timeveil.models.events.evidence import Evidence
 
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"
 _ROUNDING = 1e-9
+_MANY = 1_000  # groups of a person from which on some are tried first
 _CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
 
 SENTENCES = {
@@ -143,19 +145,48 @@ def _meeting_few(group: Integers, owner: Integers, groups: int, k: int) -> Mask:
     """The groups with fewer than k people in common with another group that one of their people is in."""
     order = np.lexsort((group, owner))
     group, owner = group[order], owner[order]
-    pairs, often = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    waiting: list[Integers] = []
-    for apart in range(1, int(np.bincount(owner).max(initial=0)) + 1):
-        same = owner[apart:] == owner[:-apart]
-        waiting.append(group[:-apart][same] * groups + group[apart:][same])
-        if not same.any() or sum(map(len, waiting)) > _CELLS_AT_ONCE:
-            pairs, index = np.unique(np.concatenate([pairs, *waiting]), return_inverse=True)
-            weights = np.concatenate([often, *(np.ones(len(more), np.int64) for more in waiting)])
-            often, waiting = np.bincount(index.ravel(), weights=weights).astype(np.int64), []
-    few = pairs[often < k]
+    begin, end = (np.searchsorted(owner, owner, side) for side in ("left", "right"))
     breaks = np.zeros(groups, bool)
-    breaks[few // groups] = breaks[few % groups] = True
+    # Who is in very many groups has most of them with few others: two tries each spare most of the pairs.
+    for apart in (1, _MANY // 2):
+        index = np.flatnonzero((end - begin > _MANY) & ~breaks[group])
+        partner = group[begin[index] + (index - begin[index] + apart) % (end - begin)[index]]
+        pairs = np.unique(np.stack([group[index], partner], axis=1), axis=0)
+        for first in range(0, len(pairs), _MANY):
+            few = _in_common(group, owner, pairs[first : first + _MANY], groups) < k
+            breaks[pairs[first : first + _MANY][few]] = True
+    by_group = np.argsort(group, kind="stable")
+    waiting = by_group[~breaks[group[by_group]]]
+    # A group is compared with all groups of its people, some groups at a time.
+    heads = np.flatnonzero(np.diff(group[waiting], prepend=-1))
+    cost = np.append(0, np.cumsum((end - begin)[waiting]))
+    batches = np.unique(cost[heads] // _CELLS_AT_ONCE, return_index=True)[1]
+    for first, last in pairwise([*heads[batches].tolist(), len(waiting)]):
+        entries = waiting[first:last]
+        line, at = expanded(begin[entries], end[entries])
+        compared, often = np.unique(group[entries][line] * groups + group[at], return_counts=True)
+        breaks[compared[often < k] // groups] = True
     return breaks
+
+
+def _in_common(group: Integers, owner: Integers, pairs: Integers, groups: int) -> Integers:
+    """How many people two groups have in common, for each pair."""
+    by_group = np.argsort(group, kind="stable")
+    begin, end = (np.searchsorted(group[by_group], np.arange(groups), side) for side in ("left", "right"))
+    members = []
+    for side in pairs.T:
+        line, at = expanded(begin[side], end[side])
+        members.append(line * (int(owner.max(initial=0)) + 1) + owner[by_group[at]])
+    both = np.intersect1d(members[0], members[1], assume_unique=True)
+    return np.bincount(both // (int(owner.max(initial=0)) + 1), minlength=len(pairs))
+
+
+def expanded(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """Every number from `begin` to before `end` of each line, and the line that it is from."""
+    length = end - begin
+    line = np.repeat(np.arange(len(length)), length)
+    offset = np.arange(len(line)) - np.repeat(np.cumsum(length) - length, length)
+    return line, begin[line] + offset
 
 
 def _is_named(values: pa.Array, promise: AtMost) -> Mask:

@@ -111,11 +111,21 @@ def _meeting_few(group: Int64s, person: Int64s, groups: int, k: int) -> Int64s:
 
     people = int(person.max(initial=0)) + 1
     within = csr_array((np.ones(len(group), np.int32), (group, person)), shape=(groups, people))
-    few = []
-    for first in range(0, groups, GROUPS_AT_ONCE):
-        in_common = (within[first : first + GROUPS_AT_ONCE] @ within.T).tocoo()
-        few.append(distinct(in_common.row[in_common.data < k]) + first)
-    return np.concatenate(few) if few else np.zeros(0, np.int64)
+    # Someone in very many groups would be counted in the square of them. Most of these groups have few
+    # people in common with the next one that they are in, or with one in the middle: no need to look further.
+    short, of_person = np.zeros(groups, np.bool_), within.T.tocsr()
+    often = np.diff(of_person.indptr)
+    for heavy in np.flatnonzero(often > GROUPS_AT_ONCE):
+        visited = np.sort(of_person.indices[of_person.indptr[heavy] : of_person.indptr[heavy + 1]])
+        for apart in (1, len(visited) // 2):
+            few = within[visited].multiply(within[np.roll(visited, -apart)]).sum(axis=1) < k
+            short[visited[few]] = short[np.roll(visited, -apart)[few]] = True
+    undecided = np.flatnonzero(~short)
+    for first in range(0, len(undecided), GROUPS_AT_ONCE):
+        rows = undecided[first : first + GROUPS_AT_ONCE]
+        in_common = (within[rows] @ within.T).tocoo()
+        short[rows[in_common.row[in_common.data < k]]] = True
+    return np.flatnonzero(short)
 
 
 def refuse_roles(protect: Mapping[str, str] | None, sensitive: Collection[str]) -> None:
