@@ -159,10 +159,15 @@ def events(chance: random.Random, recode: Any = "global") -> Case:
     columns = [*quasi, *plain]
 
     def draw() -> Question:
-        chosen = chance.sample(columns, chance.randint(0, min(3, len(columns))))
         # Where rows show labels and values, a text is not asked for in a range.
         texts = {c: oracle.star for c in levels if c not in _TYPED} if recode != "global" else labels
-        where = {column: _condition(chance, rows, column, texts.get(column)) for column in chosen}
+        where = _sets(
+            chance,
+            lambda: {
+                column: _condition(chance, rows, column, texts.get(column))
+                for column in chance.sample(columns, chance.randint(0, min(3, len(columns))))
+            },
+        )
         low, high = _window(chance, rows, axis)
 
         def inside(row: oracle.Row) -> bool:
@@ -315,8 +320,13 @@ def streams(chance: random.Random) -> Case:
     published = [{**row, "slot": _start(at)} for row, at in zip(rows, slots, strict=True) if at is not None]
 
     def draw() -> Question:
-        columns = chance.sample(["zip", "age", "ward", "ill"], chance.randint(0, 3))
-        where = {column: _stream_condition(chance, rows, column) for column in columns}
+        where = _sets(
+            chance,
+            lambda: {
+                column: _stream_condition(chance, rows, column)
+                for column in chance.sample(["zip", "age", "ward", "ill"], chance.randint(0, 3))
+            },
+        )
         ends = sorted(chance.choice(rows)["at"] for _ in range(2))
         low, high = (None if chance.random() < 0.3 else end for end in ends)
 
@@ -327,6 +337,16 @@ def streams(chance: random.Random) -> Case:
         return tv.WindowCount(between=(low, high), where=where), oracle.truths(published, where, {}, inside)
 
     return Case(release, draw)
+
+
+def _sets(chance: random.Random, draw: Callable[[], dict[str, Any]]) -> Any:
+    """A set of conditions, some of them negated, or a few sets of which any will do."""
+    sets = [draw() for _ in range(chance.choice([1, 1, 1, 2, 3]))]
+    sets = [
+        {column: tv.Not(asked) if chance.random() < 0.2 else asked for column, asked in one.items()}
+        for one in sets
+    ]
+    return sets[0] if len(sets) == 1 else sets
 
 
 def _stream_condition(chance: random.Random, rows: Any, column: str) -> Any:

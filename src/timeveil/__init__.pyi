@@ -20,6 +20,7 @@ from timeveil.errors import (
     RolesError,
     TimeveilError,
 )
+from timeveil.evidence.conditions import Not
 from timeveil.evidence.published import WindowCount
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.explore.sweep import explore
@@ -53,7 +54,7 @@ from timeveil.shifting import Shifted, shift_dates
 __all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "Comparison", "Complex"]
 __all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "Granularity", "Guarantee"]
 __all__ += ["Hierarchy", "InfeasibleError", "InputError", "InternalError", "KAnonymity", "KPAnonymity"]
-__all__ += ["LDiversity", "Ledger", "Line", "Loss", "NoInferenceChannel", "ParameterError"]
+__all__ += ["LDiversity", "Ledger", "Line", "Loss", "NoInferenceChannel", "Not", "ParameterError"]
 __all__ += ["PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange", "PatternSimilarity"]
 __all__ += ["PatternSupport", "PrivateArtifactError", "Profile", "PublishedSlot", "RangeCount"]
 __all__ += ["Relation", "Release", "Report", "Roles", "RolesError", "RuleConfidence", "SeriesAdversary"]

@@ -150,11 +150,13 @@ def refuse_foreign(model: str, adversary: object) -> None:
 
 
 @overload
-def answer(release: Case, query: WindowCount | SeriesQuery | PatternQuery) -> Estimate: ...
-@overload
-def answer(release: Case, query: TopPatterns) -> pa.Table: ...
 def answer(
-    release: Case, query: WindowCount | SeriesQuery | PatternQuery | TopPatterns
+    release: Case, query: WindowCount | SeriesQuery | PatternQuery, *, rows: bool = False
+) -> Estimate: ...
+@overload
+def answer(release: Case, query: TopPatterns, *, rows: bool = False) -> pa.Table: ...
+def answer(
+    release: Case, query: WindowCount | SeriesQuery | PatternQuery | TopPatterns, *, rows: bool = False
 ) -> Estimate | pa.Table:
     """Estimate the answer to `query` from what was published, as anyone who receives the release can.
 
@@ -163,7 +165,8 @@ def answer(
     published slots; how many records were withheld or moved is not published. On series they bound the truth
     about the original; nothing is certain about shapes where a published pattern need not be the series'
     own. On patterns they bound the truth about the original, without virtual people, unless letters are those
-    of a series release; `TopPatterns` gives a table of patterns.
+    of a series release; `TopPatterns` gives a table of patterns. With `rows` the estimate has the published
+    rows that may fit: of events, of a stream (with their bucket), or of series.
     """
     evidence = gather(release)
     judge = part(_model_of(evidence), "judges.query")
@@ -172,7 +175,10 @@ def answer(
         choice = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         message = f"this release cannot answer a `{type(query).__name__}`"
         raise ParameterError(message, hint=f"ask for a {choice}")
-    estimate: Estimate | pa.Table = judge.answer(evidence, query)
+    if rows and evidence.release.guarantee.model == "patterns":
+        message = "patterns are published without rows of people"
+        raise ParameterError(message, hint="leave {rows} out, or ask for `TopPatterns`")
+    estimate: Estimate | pa.Table = judge.answer(evidence, query, **({"rows": True} if rows else {}))
     return estimate
 
 

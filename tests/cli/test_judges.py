@@ -261,6 +261,23 @@ def test_a_wiped_column_may_be_anything(cli: Cli, here: Path) -> None:
     assert cli("query wiped --where 'zip=*'").out == "12 rows exactly\n"
 
 
+def test_conditions_may_be_negated_or_any_of_several(cli: Cli, published: str) -> None:
+    every, tens, bad = (
+        int(cli(f"query out {where}").out.split()[0])
+        for where in ("", "--where zip=10", "--where result=bad")
+    )
+    both = int(cli("query out --where zip=10 --where result=bad").out.split()[0])
+    assert cli("query out --where zip!=10").out == f"{every - tens} rows exactly\n"
+    assert (
+        cli("query out --where zip=10 --where result=bad --any").out == f"{tens + bad - both} rows exactly\n"
+    )
+    assert both < min(tens, bad)
+    said = cli("query out --where zip=10 --where zip!=20")
+    assert said.code == 2
+    assert "`zip` has conditions with = and with !=" in said.err
+    assert cli("query out --any").code == 2
+
+
 def test_a_range_of_text_is_compared_as_text(cli: Cli, published: str) -> None:
     said = cli("query out --where zip=1..15")
     assert said.out == "6 rows exactly\n"

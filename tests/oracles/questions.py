@@ -14,6 +14,8 @@ from datetime import date
 from statistics import NormalDist, fmean, median, pstdev
 from typing import Any
 
+from timeveil import Not
+
 Row = Mapping[str, Any]
 Label = Callable[[Any], str | None]
 
@@ -129,25 +131,38 @@ def readings(values: Iterable[Any], label: Label, asked: Any) -> list[Callable[[
 
 def truths(
     rows: Sequence[Row],
-    where: Mapping[str, Any],
+    where: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     labels: Mapping[str, Label],
     among: Callable[[Row], bool] = lambda _: True,
 ) -> list[int]:
-    """How many rows meet all conditions, a list meaning any of its values: once for each reading."""
+    """How many rows meet all conditions of a set, a list meaning any of its values: once for each reading."""
+    sets = [where] if isinstance(where, Mapping) else where
+    inside = [row for row in rows if among(row)]
+    return [
+        sum(any(all(test(row) for test in reading) for reading in one_each) for row in inside)
+        for one_each in itertools.product(*(_readings_of(rows, one, labels) for one in sets))
+    ]
+
+
+def _readings_of(
+    rows: Sequence[Row], where: Mapping[str, Any], labels: Mapping[str, Label]
+) -> list[tuple[Callable[[Row], bool], ...]]:
+    """The tests of a row that a set of conditions can mean."""
     choices = []
     for column, condition in where.items():
-        options = condition if isinstance(condition, list) else [condition]
+        negated = isinstance(condition, Not)
+        asked = condition.condition if negated else condition
+        options = asked if isinstance(asked, list) else [asked]
+        ways: Iterable[tuple[Callable[[Any], bool], ...]] = [tuple(_meeting(option) for option in options)]
         if column in labels:
             values = [row[column] for row in rows]
             ways = itertools.product(*(readings(values, labels[column], option) for option in options))
-            choices.append([(column, way) for way in ways])
-        else:
-            choices.append([(column, tuple(_meeting(option) for option in options))])
-    inside = [row for row in rows if among(row)]
-    return [
-        sum(all(any(test(row[column]) for test in tests) for column, tests in reading) for row in inside)
-        for reading in itertools.product(*choices)
-    ]
+        choices.append([_test(column, way, negated=negated) for way in ways])
+    return list(itertools.product(*choices))
+
+
+def _test(column: str, way: Sequence[Callable[[Any], bool]], *, negated: bool) -> Callable[[Row], bool]:
+    return lambda row: any(test(row[column]) for test in way) != negated
 
 
 def _meeting(option: Any) -> Callable[[Any], bool]:

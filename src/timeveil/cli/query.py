@@ -13,7 +13,7 @@ from typing import Any
 import timeveil as tv
 from timeveil.cli.options import ReleaseCommand, refuse_foreign
 from timeveil.cli.output import Output
-from timeveil.domain.parameter import optional
+from timeveil.domain.parameter import optional, parameter
 from timeveil.domain.roles import columns_named
 from timeveil.errors import InputError, ParameterError, raising
 
@@ -37,9 +37,16 @@ class Query(ReleaseCommand):
         "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
     )
     where: list[str] | None = _about_rows(
-        "Only rows with this value, or in a range with both ends; of several for a column, any may match.",
+        "Only rows with this value, or in a range with both ends; of several for a column, any may match. "
+        "With != every other row.",
         ["zip=04103", "age=30..39"],
-        "C=V",
+        "C=V|C!=V",
+    )
+    any: bool = parameter(
+        "Rows that meet any of the conditions on different columns, not all of them.",
+        default=False,
+        models=("time", "stream"),
+        applies_with="where",
     )
     ranges: list[str] | None = _about_series(
         "On series: those with a value in a range that includes both ends.",
@@ -96,8 +103,10 @@ class Query(ReleaseCommand):
 def _of_rows(release: tv.Release, options: Query, output: Output) -> tuple[str, dict[str, Any]]:
     """How many rows; of a stream, of what was published, not of what happened."""
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
-    conditions = _conditions(options.where or [], release, output)
-    count = tv.answer(release, tv.WindowCount(between=(start, end), where=conditions))
+    where: Any = _conditions(options.where or [], release, output)
+    if options.any:
+        where = [{column: condition} for column, condition in where.items()]
+    count = tv.answer(release, tv.WindowCount(between=(start, end), where=where))
     unknown = "".join(f"\nnothing published shows a value asked for in `{name}`" for name in count.unknown)
     if release.manifest["model"] == "stream":
         text = _estimate(count, "published rows").removesuffix(" exactly")
@@ -120,14 +129,20 @@ def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[s
     from timeveil.evidence.conditions import takes_ranges
 
     conditions: dict[str, list[Any]] = {}
+    negated: dict[str, bool] = {}
     stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
     types = {column["name"]: column["type"] for column in stated}
     levels = release.manifest.get("levels", {})
     for text in texts:
         column, mark, value = text.partition("=")
-        if not (column and mark):
+        if not (column.removesuffix("!") and mark):
             hint = "write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH"
             raise ParameterError("a condition has no column or no `=`", hint=hint)
+        differs = column.endswith("!") and column not in types
+        column = column.removesuffix("!") if differs else column
+        if negated.setdefault(column, differs) != differs:
+            message = f"`{column}` has conditions with = and with !="
+            raise ParameterError(message, hint="ask for the values that are left, with = alone")
         low, dots, high = value.partition(OPEN)
         level, options = levels.get(column, {}).get("name", ""), conditions.setdefault(column, [])
         if not dots or (level and not takes_ranges(level)):  # labels may have dots, those of ranges do not
@@ -136,7 +151,7 @@ def _conditions(texts: list[str], release: tv.Release, output: Output) -> dict[s
         options.append((low or None, high or None))
         if types.get(column) == "string" and not level:
             output.say(f"`{column}` holds text, so the range is compared letter by letter.")
-    return conditions
+    return {name: tv.Not(options) if negated[name] else options for name, options in conditions.items()}
 
 
 def _estimate(count: tv.Estimate, noun: str, missing: str = "") -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from timeveil.domain.wording import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_SHOWN = 3  # violations that a verdict prints
 
@@ -49,7 +52,8 @@ class Estimate:
     """A number computed from a release: the best guess, and bounds that the truth is always within.
 
     On a stream the bounds are about the published records: moved and withheld ones are not counted. `unknown`
-    names the columns or items asked for with a value that nothing published shows.
+    names the columns or items asked for with a value that nothing published shows. `rows`, if they were asked
+    for, are the published rows that may fit.
 
     >>> Estimate(3.5, low=2, high=6)
     Estimate(value=3.5, low=2, high=6)
@@ -59,6 +63,7 @@ class Estimate:
     low: float
     high: float
     unknown: tuple[str, ...] = field(default=(), compare=False)
+    rows: pa.Table | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         unknown = f", unknown={self.unknown}" if self.unknown else ""

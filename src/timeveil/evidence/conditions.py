@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache, reduce
 from typing import Any, TypeAlias
@@ -29,7 +30,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError, RolesError, raising
-from timeveil.evidence.codes import encode, plain_type
+from timeveil.evidence.codes import Integers, encode, plain_type
 from timeveil.evidence.published import classes_of
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -45,6 +46,62 @@ _OPEN = (Decimal("-Infinity"), Decimal("Infinity"))
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (a clock reading)
 _MICROSECOND, _SECOND = dt.timedelta(microseconds=1), 1_000_000
 _EVER = (-(2**61), 2**61)
+_MOST_SETS = 32
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Every row that a condition on its column does not select, those without a value included.
+
+    >>> Not(["flu", None]).condition
+    ['flu', None]
+    """
+
+    condition: Any
+
+
+class Alternatives:
+    """Conditions of which a row has to meet all, or several sets of them of which it has to meet one."""
+
+    def __init__(self, release: Release, where: Any, published: Sequence[str]) -> None:
+        listed = list(where) if isinstance(where, list | tuple) else [where]
+        if not 0 < len(listed) <= _MOST_SETS:
+            hint = f"give a mapping of conditions, or a list of 1 to {_MOST_SETS} of them"
+            raise ParameterError(f"`where` has {len(listed):,} sets of conditions", hint=hint)
+        self.sets = [Conditions(release, conditions, published) for conditions in listed]
+        self.labelled = list(dict.fromkeys(name for one in self.sets for name in one.by_label))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The columns with a value that nothing published shows, once all rows were looked at."""
+        return tuple(dict.fromkeys(name for one in self.sets for name in one.unknown))
+
+    def mark(self, batch: pa.RecordBatch) -> pa.Array:
+        """Per row a bit for each set whose conditions on values it meets, the first set's bit being 1."""
+        marks = np.zeros(batch.num_rows, dtype=np.int64)
+        for number, conditions in enumerate(self.sets):
+            mask = conditions.mask(batch)
+            marks |= np.int64(1 << number) * (True if mask is None else np.asarray(mask))
+        return pa.array(marks)
+
+    def shares(
+        self, labels: Mapping[str, pa.ChunkedArray], marks: Integers, levels: Mapping[str, str]
+    ) -> Floats:
+        """Per class of marked rows its share that meets a set: expected, certain and possible.
+
+        `levels` are those of the labels where they are not the same for all rows. Sets are taken to be
+        independent of each other.
+        """
+        total = np.zeros((3, len(marks)))
+        for number, conditions in enumerate(self.sets):
+            part = np.tile((marks >> number & 1).astype(float), (3, 1))
+            for name in conditions.by_label:
+                part *= conditions.shares(name, labels[name], levels.get(name))
+            expected = total[0] + part[0] - total[0] * part[0]
+            total = np.maximum(total, part)
+            total[0] = expected
+        return total
 
 
 class Conditions:
@@ -57,6 +114,7 @@ class Conditions:
             if column not in published:
                 hint = f"its columns are: {', '.join(published)}" if published else "leave {where} out"
                 raise RolesError(f"the release has no column `{column}`", hint=hint, code="column-missing")
+        self._negated = {column for column, condition in where.items() if isinstance(condition, Not)}
         options = {column: options_of(column, condition) for column, condition in where.items()}
         self.by_value = {column: options[column] for column in options if column not in levels}
         self.by_label = {column: options[column] for column in options if column in levels}
@@ -77,7 +135,8 @@ class Conditions:
         """Where a column of values meets its condition."""
         masks = [matches(name, column, option) for option in self.by_value[name]]
         self._met[name] |= [bool(pc.any(mask).as_py()) for mask in masks]
-        return reduce(pc.or_, masks)
+        selected = reduce(pc.or_, masks)
+        return pc.invert(selected) if name in self._negated else selected
 
     def shares(
         self, name: str, column: pa.ChunkedArray, at_step: str | None = None
@@ -107,12 +166,17 @@ class Conditions:
                 is_label = distinct or (period is not None and _instants(sought) is None)
                 part = meant * np.array(ALL) if is_label else np.maximum(part * (0, 0, 1), meant * (1, 0, 1))
             total += part
-        share = dict(zip(labels, np.minimum(total, 1.0), strict=True))
+        total = np.minimum(total, 1.0)
+        if name in self._negated:
+            total = 1.0 - total[:, [0, 2, 1]]
+        share = dict(zip(labels, total, strict=True))
         return np.array([share[label] for label in cells.values.to_pylist()]).reshape(-1, 3).T[:, cells.codes]
 
 
 def options_of(name: str, condition: object) -> list[Any]:
-    """What a column may be: each of a list, or the one value or range (lo, hi)."""
+    """What a column may be, or may not: each of a list, or the one value or range (lo, hi)."""
+    if isinstance(condition, Not):
+        condition = condition.condition
     options = list(condition) if isinstance(condition, list | set | frozenset) else [condition]
     if not options or any(isinstance(option, tuple) and len(option) != 2 for option in options):
         raise _unusable(name, "is an empty list, or a range without two ends")

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -121,31 +122,49 @@ def promised(release: Release, name: str) -> int:
 def classes_of(
     release: Release,
     keys: Sequence[str],
-    among: Callable[[pa.RecordBatch], pa.Array | None] = lambda _batch: None,
+    mark: Callable[[pa.RecordBatch], pa.Array] | None = None,
+    *,
+    each: bool = False,
 ) -> pa.Table:
     """Each combination of the columns `keys` that occurs, and in the last column its number of rows.
 
-    The release is read in batches; memory grows with the number of combinations. `among` returns a mask of
-    the rows to count. Columns are named by position, because a column may itself be called `rows`.
+    The release is read in batches; memory grows with the number of combinations. `mark` gives every row a
+    whole number, which is one more column before the last; rows marked 0 are left out. With `each`, every row
+    is a combination. Columns are named by position, because a column may itself be called `rows`.
     """
     schema = schema_of(release)
-    types = [plain_type(schema.field(key).type) for key in keys]
-    names = [str(position) for position in range(len(keys))]
+    types = [plain_type(schema.field(key).type) for key in keys] + ([pa.int64()] if mark else [])
+    names = [str(position) for position in range(len(types))]
     shape = pa.schema([*zip(names, types, strict=True), ("rows", pa.int64())])
     partial, waiting, size = [shape.empty_table()], 0, 0
     room = room_for(release.parts["data"])
     for batch in release.batches():
-        mask = among(batch)
-        counted = batch if mask is None else batch.filter(mask)
-        columns = [counted.column(key).cast(kind) for key, kind in zip(keys, types, strict=True)]
-        partial.append(_runs(columns, counted.num_rows, shape))
+        columns = [batch.column(key) for key in keys]
+        if mark is not None:
+            marks = mark(batch)
+            columns = [column.filter(pc.not_equal(marks, 0)) for column in (*columns, marks)]
+        columns = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
+        rows = len(columns[0]) if columns else batch.num_rows
+        if each:
+            partial.append(pa.table([*columns, pa.array(np.ones(rows, np.int64))], schema=shape))
+            continue
+        partial.append(_runs(columns, rows, shape))
         waiting, size = waiting + partial[-1].num_rows, size + partial[-1].nbytes
         # Merge rarely enough that each row is summed a constant number of times.
         if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or size > room:
             partial, waiting = [_total(pa.concat_tables(partial), names)], 0
             size = partial[0].nbytes
             refuse_beyond_room(release.parts["data"], size)
-    return _total(pa.concat_tables(partial), names)
+    counts = pa.concat_tables(partial)
+    return counts if each else _total(counts, names)
+
+
+def marked_rows(
+    release: Release, mark: Callable[[pa.RecordBatch], pa.Array], chosen: npt.NDArray[np.bool_]
+) -> pa.Table:
+    """Of the rows of a release that are not marked 0, in order, those that are chosen."""
+    batches = [batch.filter(pc.not_equal(mark(batch), 0)) for batch in release.batches()]
+    return pa.Table.from_batches(batches, schema=schema_of(release)).filter(pa.array(chosen))
 
 
 def _runs(columns: list[pa.Array], rows: int, shape: pa.Schema) -> pa.Table:
@@ -184,8 +203,9 @@ class WindowCount:
     `between=(a, b)` includes a and excludes b; `None` leaves a side open. Give dates, datetimes or ISO
     strings on a calendar, and whole numbers in the release's unit on relative time. On a release with a time
     zone, a time without one is local to that zone. `where` has per column a value, `None` for missing, a pair
-    (lo, hi) that includes both ends, or a list of those, any of which will do. A generalised column takes its
-    published labels, and values that a label may contain.
+    (lo, hi) that includes both ends, a list of those, any of which will do, or `Not` of one of these. A list
+    of such mappings asks for rows that meet any of them. A generalised column takes its published labels, and
+    values that a label may contain.
 
     On a stream release, a and b are slots: labels, dates and times in them, or slot numbers.
 
@@ -194,7 +214,7 @@ class WindowCount:
     """
 
     between: tuple[Moment, Moment] = (None, None)
-    where: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] | Sequence[Mapping[str, Any]] = field(default_factory=dict)
 
 
 def window_of(

@@ -19,39 +19,43 @@ import pyarrow as pa
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence import published
-from timeveil.evidence.conditions import EXACT, Conditions
-from timeveil.evidence.published import Instant, Moment, WindowCount, classes_of
+from timeveil.evidence.conditions import EXACT, Alternatives
+from timeveil.evidence.published import Instant, Moment, WindowCount, classes_of, marked_rows
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
 
 QUERIES = (WindowCount,)
 
 
-def answer(evidence: Evidence, query: WindowCount) -> Estimate:
+def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Estimate:
     """Answer a window count from what was published, a batch at a time.
 
     Any withheld row may have been in the window, so `high` includes all of them.
     """
     release, axis = evidence.release, evidence.axis
-    conditions = Conditions(release, query.where, evidence.columns("quasi", "keep", "sensitive"))
+    conditions = Alternatives(release, query.where, evidence.columns("quasi", "keep", "sensitive"))
     low, high = window_of(axis, query.between)
-    keys = [*evidence.columns("start", "end"), *conditions.by_label, *evidence.columns("step")]
-    counts, estimate = classes_of(release, keys, among=conditions.mask), np.zeros(3)
+    keys = [*evidence.columns("start", "end"), *conditions.labelled, *evidence.columns("step")]
+    classes = classes_of(release, keys, conditions.mark, each=rows)
+    share = np.zeros((3, len(classes)))
     for number, step in enumerate(evidence.steps):
-        classes = counts
+        part = np.arange(len(classes))
         if evidence.stepped:
-            classes = counts.take(pa.array(np.flatnonzero(np.asarray(counts.column(-2)) == number + 1)))
-        start, end = bounds_of(axis, classes.column(0), classes.column(1))
+            part = np.flatnonzero(np.asarray(classes.column(-3)) == number + 1)
+        inside = classes.take(pa.array(part))
+        start, end = bounds_of(axis, inside.column(0), inside.column(1))
         granule = np.unique(np.stack([start, end], axis=1), axis=0, return_inverse=True)[1].ravel()
-        parts = np.array(shares(granules_of(release, start, end), low, high))[:, granule]
-        for position, column in enumerate(conditions.by_label, start=2):
-            level = step["levels"].get(column, {"name": EXACT})["name"] if evidence.stepped else None
-            parts = parts * conditions.shares(column, classes.column(position), level)
-        estimate += parts @ np.asarray(classes["rows"])
-    expected, certain, possible = estimate.tolist()
+        levels = {}
+        if evidence.stepped:
+            levels = {name: step["levels"].get(name, {"name": EXACT})["name"] for name in conditions.labelled}
+        labels = dict(zip(conditions.labelled, inside.columns[2:], strict=False))
+        met = conditions.shares(labels, np.asarray(inside.column(-2)), levels)
+        share[:, part] = met * np.array(shares(granules_of(release, start, end), low, high))[:, granule]
+    expected, certain, possible = (share @ np.asarray(classes["rows"])).tolist()
     # An empty window contains no row, withheld or not.
     withheld = release.manifest["counts"]["withheld"] if low < high else 0
-    return Estimate(expected, low=certain, high=possible + withheld, unknown=conditions.unknown)
+    listed = marked_rows(release, conditions.mark, share[2] > 0) if rows else None
+    return Estimate(expected, low=certain, high=possible + withheld, unknown=conditions.unknown, rows=listed)
 
 
 def shares(granules: Granules, low: Instant, high: Instant) -> tuple[Floats, Floats, Floats]:

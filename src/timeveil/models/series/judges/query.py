@@ -93,12 +93,14 @@ Fit: TypeAlias = Floats
 """Three numbers per run: the share of its series that is expected to fit, surely fits, and may fit."""
 
 
-def answer(evidence: Evidence, query: SeriesQuery) -> Estimate:
+def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Estimate:
     """Answer a question; the truth about all of the original is between `low` and `high`."""
     published = evidence.published
-    value, low, high = (float(published.rows @ part) for part in _fits(published, query))
+    fits = _fits(published, query)
+    value, low, high = (float(published.rows @ part) for part in fits)
+    listed = evidence.release.table.filter(np.repeat(fits[2] > 0, published.rows)) if rows else None
     # A reconstructed shape need not have mean 0 and deviation 1, so it may fit where no series can.
-    return Estimate(min(max(value, low), high), low=low, high=high + published.suppressed)
+    return Estimate(min(max(value, low), high), low=low, high=high + published.suppressed, rows=listed)
 
 
 def _fits(published: Published, query: SeriesQuery) -> Fit:

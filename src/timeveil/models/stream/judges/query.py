@@ -17,18 +17,27 @@ published exactly, and through the buckets where not.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.judgement import Estimate
 from timeveil.evidence.codes import Integers, plain_type
-from timeveil.evidence.conditions import Conditions
-from timeveil.evidence.published import Moment, WindowCount, classes_of, instant_of, unreadable, window_of
+from timeveil.evidence.conditions import Alternatives
+from timeveil.evidence.published import (
+    Moment,
+    WindowCount,
+    classes_of,
+    instant_of,
+    marked_rows,
+    unreadable,
+    window_of,
+)
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
 from timeveil.models.stream.slots import NOWHERE, SlotLine
@@ -38,34 +47,55 @@ _LEAST_SHARE = 0.01
 _FIRST, _LAST = -(2**62), 2**62
 
 
-def answer(evidence: Evidence, query: WindowCount) -> Estimate:
+def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Estimate:
     """Answer a window count from what was published, a batch at a time."""
     release, secret = evidence.release, evidence.sensitive_column
     columns = evidence.columns("quasi", "keep", "sensitive")
-    conditions = Conditions(release, query.where, list(dict.fromkeys([*columns, secret])))
-    window, sought = _slots_in(evidence, query.between), None
-    if evidence.bucketed and secret in query.where:
-        sought = np.asarray(conditions.met(secret, evidence.buckets.value.values))
-        del conditions.by_value[secret]
+    conditions = Alternatives(release, query.where, list(dict.fromkeys([*columns, secret])))
+    window, sought = _slots_in(evidence, query.between), dict[int, npt.NDArray[np.bool_]]()
+    for number, one in enumerate(conditions.sets if evidence.bucketed else ()):
+        if secret in one.by_value:
+            sought[number] = np.asarray(one.met(secret, evidence.buckets.value.values))
+            del one.by_value[secret]
 
-    def among(batch: pa.RecordBatch) -> pa.Array:
+    def mark(batch: pa.RecordBatch) -> pa.Array:
         slots = batch.column(SLOT)
         inside = pc.is_in(slots.cast(plain_type(slots.type)), value_set=window)
-        fits = conditions.mask(batch)
-        return inside if fits is None else pc.and_(inside, fits)
+        return pc.multiply(conditions.mark(batch), inside.cast(pa.int64()))
 
-    if sought is None:
-        rows = float(pc.sum(classes_of(release, [], among=among)["rows"]).as_py() or 0)
-        return Estimate(rows, low=rows, high=rows, unknown=conditions.unknown)
-    classes, buckets = classes_of(release, [SLOT, BUCKET], among=among), evidence.buckets
+    keys = [SLOT, BUCKET] if sought else []
+    classes = classes_of(release, keys, mark)
+    fit, holders, size = _in_buckets(evidence, classes, sought, len(conditions.sets))
+    value, low, high = share_of_bucket(fit, holders, size)
+    listed = None
+    if rows:
+        each = classes_of(release, keys, mark, each=True)
+        listed = marked_rows(release, mark, _in_buckets(evidence, each, sought, len(conditions.sets))[1] > 0)
+    return Estimate(value, low=low, high=high, unknown=conditions.unknown, rows=listed)
+
+
+def _in_buckets(
+    evidence: Evidence, classes: pa.Table, sought: Mapping[int, npt.NDArray[np.bool_]], sets: int
+) -> tuple[Integers, Integers, Integers]:
+    """Per class of marked records their number, how many of their bucket have a sought value, and its size.
+
+    A record that meets a set of conditions without a sought value need not have one. A bucket that only the
+    table `data` has, in a damaged release, holds nobody.
+    """
+    fit, marks = (np.asarray(classes.column(position)).astype(np.int64) for position in (-1, -2))
+    if not sought:
+        return fit, fit, fit
+    buckets = evidence.buckets
+    anything = np.ones(buckets.value.size, dtype=np.bool_)
     index = buckets.index(evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1)))
-    matching = buckets.often * sought[buckets.value.codes]
-    holders = np.bincount(buckets.owner, weights=matching, minlength=len(buckets.size))
-    # A bucket that only the table `data` has, in a damaged release, holds nobody.
+    size, holders = buckets.size[index], np.zeros(len(fit), dtype=np.int64)
+    for met in np.unique(marks).tolist():
+        values = [sought.get(number, anything) for number in range(sets) if met >> number & 1]
+        matching = buckets.often * np.logical_or.reduce(values)[buckets.value.codes]
+        total = np.bincount(buckets.owner, weights=matching, minlength=len(buckets.size)).astype(np.int64)
+        holders = np.where(marks == met, total[index], holders)
     listed = buckets.listed[index]
-    fit, index = np.asarray(classes["rows"])[listed], index[listed]
-    value, low, high = share_of_bucket(fit, holders[index], buckets.size[index])
-    return Estimate(value, low=low, high=high, unknown=conditions.unknown)
+    return fit * listed, holders * listed, size
 
 
 def share_of_bucket(fit: Integers, holders: Any, size: Integers) -> tuple[float, float, float]:
