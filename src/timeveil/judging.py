@@ -175,10 +175,7 @@ def answer(
         choice = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         message = f"this release cannot answer a `{type(query).__name__}`"
         raise ParameterError(message, hint=f"ask for a {choice}")
-    if rows and evidence.release.guarantee.model == "patterns":
-        message = "patterns are published without rows of people"
-        raise ParameterError(message, hint="leave {rows} out, or ask for `TopPatterns`")
-    estimate: Estimate | pa.Table = judge.answer(evidence, query, **({"rows": True} if rows else {}))
+    estimate: Estimate | pa.Table = judge.answer(evidence, query, rows=rows)
     return estimate
 
 

@@ -90,8 +90,13 @@ def _item_names(name: str, items: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def answer(evidence: Evidence, query: PatternQuery | TopPatterns) -> Estimate | pa.Table:
+def answer(
+    evidence: Evidence, query: PatternQuery | TopPatterns, *, rows: bool = False
+) -> Estimate | pa.Table:
     """Answer a question about patterns."""
+    if rows:
+        message = "patterns are published without rows of people"
+        raise ParameterError(message, hint="leave {rows} out, or ask for `TopPatterns`")
     match query:
         case TopPatterns():
             return top_patterns(evidence.patterns, query)
