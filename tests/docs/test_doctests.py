@@ -21,5 +21,4 @@ def test_docstring_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module, module.__name__):
         runner.run(example, out=said.append)
-    if said:
-        pytest.fail("".join(said), pytrace=False)
+    assert not said, "".join(said)

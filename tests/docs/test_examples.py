@@ -47,7 +47,9 @@ def test_examples_run(page: Path, visits: bytes, tmp_path: Path, monkeypatch: py
     (tmp_path / "visits.csv").write_bytes(visits)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
-    for block in filter(is_run, blocks(page)):
+    examples = [block for block in blocks(page) if is_run(block)]
+    assert examples
+    for block in examples:
         if block.language == "console":
             run_console(block, name_of(page))
         elif ">>> " in block.text:

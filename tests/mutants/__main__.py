@@ -33,6 +33,7 @@ _TESTS = {
         "tests/unit/verify/test_verify.py",
         "tests/sabotage/test_steps.py",
         "tests/sabotage/test_protection.py",
+        "tests/unit/generalization/test_durations.py",
     ],
     "stream": ["tests/unit/verify/test_verify_stream.py"],
     "series": ["tests/unit/verify/test_verify_series.py"],
@@ -41,13 +42,13 @@ _TESTS = {
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
 _OTHER_JUDGES = {
     "time": ["tests/unit/measure/test_loss.py", "tests/unit/query/test_window.py"],
-    "stream": ["tests/unit/query/test_stream.py"],
-    "series": ["tests/unit/measure/test_series_loss.py"],
+    "stream": ["tests/unit/query/test_stream.py", "tests/unit/measure/test_stream_loss.py"],
+    "series": ["tests/unit/measure/test_series_loss.py", "tests/unit/query/test_series.py"],
     "patterns": ["tests/unit/measure/test_pattern_loss.py"],
 }
 """Tests of judges that read the same evidence as `verify`."""
 _ALL_MODELS = ["tests/unit/query/test_codes.py", "tests/unit/compare/test_compare.py"]
-_JUDGES = ("verify", "manifest", "definition", "evidence")
+_JUDGES = ("verify", "manifest", "definition", "derived", "evidence")
 """Modules of a model that check its promise."""
 _SHARED = ("checks", "codes", "published")
 """Modules of `timeveil.evidence` that every check goes through."""

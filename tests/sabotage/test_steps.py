@@ -97,7 +97,9 @@ def test_false_numbers(pair, number: str) -> None:
     release, ledger = pair
     steps = [dict(step) for step in release.manifest["steps"]]
     steps[-1][number] += 1
-    assert codes(replace(release, manifest={**release.manifest, "steps": steps}), ledger)
+    # A ledger that repeats the lie does not hide it.
+    repeating = replace(ledger, facts={**ledger.facts, "steps": steps})
+    assert codes(replace(release, manifest={**release.manifest, "steps": steps}), repeating) & {"steps"}
 
 
 def test_a_finer_label_than_its_step(pair) -> None:

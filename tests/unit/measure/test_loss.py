@@ -46,6 +46,7 @@ def test_a_release_by_day_of_dates_loses_nothing():
         (pa.array([300, 900], pa.timestamp("s")), None, 300),
         (pa.array([0, 86_400], pa.timestamp("s")), None, 86_400),
         (pa.array([2, 5], pa.int64()), "hour", 3_600),
+        (pa.array([2, 5], pa.int64()), "second", 1),
     ],
 )
 def test_the_width_before_is_the_precision_of_the_times(at, unit, width):

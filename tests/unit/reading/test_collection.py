@@ -161,13 +161,16 @@ def test_unequal_lengths_are_refused_before_room_is_made_for_them() -> None:
 
 
 def test_not_finite_values_are_counted_by_column() -> None:
-    refused("bad-number", "3 values that are not finite .*`t1`, `t3`",
-            {"t1": [float("nan"), 1.0], "t2": [0.0, 1.0], "t3": [float("inf"), float("-inf")]})  # fmt: skip
+    columns = {"t1": [float("nan"), 1.0], "t2": [0.0, 1.0], "t3": [float("inf"), float("-inf")]}
+    error = refused("bad-number", "3 values that are not finite .*`t1`, `t3`", columns)
+    assert error.facts == {"columns": {"t1": 1, "t3": 2}, "count": 3}
 
 
 def test_text_that_is_no_number_is_counted() -> None:
-    refused("bad-number", "1 value that is not a number, the first in data row 2", {"t1": ["1", "1,5"]})
-    refused("bad-number", "the type bool", {"t1": [True, False]})
+    error = refused("bad-number", "1 value that is not a number", {"t1": ["1", "1,5"]})
+    assert "the first in data row 2" in error.message
+    error = refused("bad-number", "the type bool", {"t1": [True, False]})
+    assert error.facts == {"column": "t1"}
 
 
 def test_a_person_has_one_series() -> None:

@@ -344,6 +344,16 @@ def test_of_a_ledger_of_something_else_nothing_more_is_said():
         assert [violation.message for violation in verify(release, spoilt).violations] == [message]
 
 
+@pytest.mark.parametrize("copies", [[None, 3], [0, 4], [1, 2]])
+def test_virtual_people_have_a_number_each(copies):
+    release, ledger = example_a("_9 a6 b7 c2 d6 ab4 ad3 bc2 bd4 cd2 bcd2", ["ab", "ab", "bd", "bd"])
+    mapping = ledger.mappings["virtual"]
+    assert mapping["copies"].to_pylist() == [2, 2]
+    index = mapping.column_names.index("copies")
+    wrong = mapping.set_column(index, "copies", pa.array(copies, mapping["copies"].type))
+    assert "virtual" in found(release, replace(ledger, mappings={"virtual": wrong}))
+
+
 def test_virtual_people_have_one_symbol_at_a_time():
     case = oracle.Case(oracle.series(random.Random(1), 20, 2, 3), k=2, least=3, symbols=3)  # noqa: S311
     assert case.virtual

@@ -298,6 +298,15 @@ def test_a_kept_row_outside_of_every_granule_is_refused(case):
     assert said["no-class"] == "1 row not withheld, but in no published granule"
 
 
+def test_a_missing_quasi_identifier_is_a_value_of_its_own():
+    zips = ["a"] * 3 + [None] * 3 + ["b"] * 3
+    table = pa.table({"who": range(9), "at": ["2024-01-01"] * 9, "zip": zips})
+    release, ledger = generalize_time(table, Roles(respondent="who", time="at", quasi=["zip"]), 3)
+    assert release.manifest["counts"]["groups"] == 3
+    assert verify(release)
+    assert verify(release, ledger)
+
+
 def test_an_empty_release_holds():
     release, ledger = oracle.build(oracle.Case([], 5))
     assert verify(release)

@@ -366,3 +366,14 @@ def test_a_row_of_the_original_without_a_time_is_a_value_of_nobody():
     original = replace(ledger.original, data=pa.concat_tables([rows, more]))
     entries = pa.concat_tables([ledger.table, entry])
     assert verify(release, replace(ledger, original=original, entries=entries)).violations == ()
+
+
+@pytest.mark.parametrize(("sizes", "turned"), [([3, 4, 6], False), ([4, 3, 6], True)])
+def test_of_groups_that_show_the_same_the_smaller_comes_first(sizes, turned):
+    table = pa.table({"a": [1.0] * 7 + [5.0] * 6, "b": [1.0] * 7 + [5.0] * 6})
+    release, _ = anonymize_series(table, Roles(series=["a", "b"]), k=3, p=3)
+    numbers = pa.array([group for group, size in enumerate(sizes, 1) for _ in range(size)], pa.int32())
+    data = release.table.set_column(0, "group", numbers)
+    counts = {**release.manifest["counts"], "groups": 3, "cells": 3}
+    renumbered = replace(release, manifest={**release.manifest, "counts": counts}, parts={"data": data})
+    assert [violation.code for violation in verify(renumbered).violations] == ["group"] * turned

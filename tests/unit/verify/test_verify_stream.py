@@ -141,6 +141,7 @@ def test_a_manifest_that_does_not_fit_is_refused(pair, section, value, code):
         ("move_cost", [0, 1, 2, 3], "parameters"),
         ("move_cost", [1, 2, 3], "parameters"),
         ("move_cost", [0, 1, 1], "parameters"),
+        ("move_cost", [0, 0, 1], "parameters"),
         ("move_cost", [0, 2, 3], "parameters"),
     ],
 )
@@ -204,6 +205,15 @@ def test_another_ledger_is_refused(pair):
     roles = replace(ledger.original.roles, keep=[], drop=["ward"])
     said = found(release, replace(ledger, original=replace(ledger.original, roles=roles)))
     assert said == {"columns": "the keep columns are not those of the original"}
+
+
+def test_values_that_cannot_be_compared_with_the_originals_are_a_violation(pair):
+    release, ledger = pair
+    wards = pa.array([[ward] for ward in ledger.original.table["ward"].to_pylist()])
+    table = ledger.original.table
+    table = table.set_column(table.column_names.index("ward"), "ward", wards)
+    other = replace(ledger, original=replace(ledger.original, data=table))
+    assert "row-values" in found(release, other)
 
 
 def test_the_respondent_must_not_be_published(pair):
