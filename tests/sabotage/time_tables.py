@@ -585,6 +585,21 @@ def a_value_generalised_to_another(release, ledger, chance):
     return Tampered(release, other, "with another number of rows than in the original")
 
 
+@sabotage("time origin", "custodian", "origin")
+def a_row_whose_time_since_the_origin_is_another(release, ledger, chance):
+    row, _ = _kept(ledger, chance)
+    name = "at (calendar)"
+    moved = ledger.original.table[name][row].as_py() + dt.timedelta(days=2)
+    return Tampered(release, original(ledger, **{name: {row: moved}}), "another time since the origin than")
+
+
+@sabotage("time origin", "custodian", "origin")
+def an_origin_that_is_not_stated(release, ledger, chance):
+    silent = section(release, "parameters", origin=...)
+    other = replace(ledger, facts={**ledger.facts, "parameters": silent.manifest["parameters"]})
+    return Tampered(silent, other, "is not that of the original")
+
+
 @sabotage("time", "custodian", "ledger")
 def a_ledger_of_another_model(release, ledger, chance):
     return Tampered(release, replace(ledger, model="stream"), "the ledger is not that of this release")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import pyarrow as pa
@@ -137,6 +138,20 @@ shape(
     ),
 )
 
+
+def _born(chance: random.Random) -> pa.Table:
+    """With a date before the first visits in every row."""
+    table = _by_day(chance)
+    dates = [dt.date(2024, 2, 1) - dt.timedelta(days=chance.randrange(60)) for _ in range(len(table))]
+    return table.append_column("born", pa.array(dates))
+
+
+shape(
+    "time, origin",
+    lambda chance, seed: tv.generalize_time(
+        _born(chance), replace(_VISITS, drop="rest"), k=3, suppress=0.2, origin="born" if seed else "first"
+    ),
+)
 shape(
     "time, gaps",
     lambda chance, seed: tv.generalize_time(

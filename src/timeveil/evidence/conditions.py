@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -158,7 +158,7 @@ class Conditions:
             if isinstance(option, tuple):
                 # Values that are shown may be numbers or dates, and then a star hides them.
                 sought = _range_of(name, None if at_step in (EXACT, "*") else level, option)
-            part = np.array([share_of(level, label, sought) for label in labels]).reshape(-1, 3)
+            part = np.array(list(map(_sharing(level, sought), labels))).reshape(-1, 3)
             meant = np.array([label == sought for label in labels], dtype=bool)[:, None]
             self._met[name][number] |= meant.any() or bool((rule or period) and part[:, 2].any())
             if meant.any():
@@ -242,27 +242,39 @@ def share_of(level: str, label: str | None, condition: Any) -> Share:
     >>> share_of("10 wide", "[30, 40)", 37), share_of("first 3", "201**", "20133"), share_of("*", "*", "M")
     ((0.1, 0.0, 1.0), (0.5, 0.0, 1.0), (0.5, 0.0, 1.0))
     """
+    return _sharing(level, condition)(label)
+
+
+def _sharing(level: str, condition: Any) -> Callable[[str | None], Share]:
+    """The share of a condition as a function of the label: many labels are asked for one condition."""
     rule, period = _LEVEL.fullmatch(level), period_of(level)
     if level == EXACT:
-        return _share_of_value(label, condition)
+        return partial(_share_of_value, condition)
     if rule is None and period is None:
-        return MAYBE
-    if label is None or condition is None:
-        return ALL if label is condition else NONE
+        return lambda _: MAYBE
+    if condition is None:
+        return lambda label: ALL if label is None else NONE
     if rule is None:
-        return _share_of_span(_span_of_period(level, label), condition)
+        return lambda label: (
+            NONE if label is None else _share_of_span(_span_of_period(level, label), condition)
+        )
     if rule[1]:
-        return _share_of_interval(label, condition)
+        return lambda label: NONE if label is None else _share_of_interval(label, condition)
     text, length = str(condition), int(rule[2])
     # Fractions, times and flags may have been written in another way; codes such as 04103 were not.
     spelt = text.isdigit() and len(text) < 16 if _decimal(text) else isinstance(condition, str)
     # A column of numbers reads 05 as 5, one of codes does not: either may be meant.
-    spellings = {text, text.lstrip("0") or "0"}
-    begins = any(len(code) == len(label) and code[:length] == label[:length] for code in spellings)
-    return MAYBE if begins or not spelt else NONE
+    begins = {(len(code), code[:length]) for code in (text, text.lstrip("0") or "0")}
+
+    def of_prefix(label: str | None) -> Share:
+        if label is None:
+            return NONE
+        return MAYBE if (len(label), label[:length]) in begins or not spelt else NONE
+
+    return of_prefix
 
 
-def _share_of_value(label: str | None, condition: Any) -> Share:
+def _share_of_value(condition: Any, label: str | None) -> Share:
     """Of rows that show a value as text: all that have it, by its spelling or as a number."""
     number = None if label is None else _decimal(label)
     span = None if label is None else _instants(label)

@@ -53,97 +53,77 @@ class EventParameters(Reading):
 
     k: int = parameter(
         "Number of different people who must share every combination of quasi-identifiers and time.",
-        at_least=2, example=5
-    )
+        at_least=2, example=5)
     granularities: list[Any] | None = parameter(
         "Granularities to consider; all that fit the data if none is named.",
-        default=None, example=["week", "month"], option="--granularity", metavar="NAME"
-    )
+        default=None, example=["week", "month"], option="--granularity", metavar="NAME")
     choose: str = parameter(
         "How to choose among the ways that work: the one with the most groups that spares columns, the least "
         "general by the paper's measure, the one that loses the fewest bits, the one with the lowest levels, "
         "or a granularity by name.",
-        default="groups", example="month", metavar="groups|generality|loss|precision|NAME"
-    )
+        default="groups", example="month", metavar="groups|generality|loss|precision|NAME")
     suppress: float = parameter(
-        "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01
-    )
+        "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01)
     recode: Literal["global", "refined", "local", "tiling"] = parameter(
         "How rows are made coarser: all alike, each as little as its groups allow, each as little as "
         "possible, or in periods that do not overlap.",
-        default="global", example="local"
-    )
+        default="global", example="local")
     weights: Mapping[str, float] | None = parameter(
         "How much the precision of a column matters where rows are not made coarser alike, or where they "
         "are by the least loss or the highest precision; 1 if not set.",
-        default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float
-    )
+        default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float)
     protect: Mapping[str, Any] | None = parameter(
         "What every group promises about a sensitive column: at-most:1/3, at-most:1/4:positive, "
         "distinct:3, entropy:3 or closeness:0.2.",
-        default=None, example={"result": "at-most:1/3"}, metavar="C=PROMISE"
-    )
+        default=None, example={"result": "at-most:1/3"}, metavar="C=PROMISE")
     dominance: float | None = parameter(
         "Largest share of a group's rows that one person may have.",
-        default=None, above=0, below=1, example=0.5
-    )
+        default=None, above=0, below=1, example=0.5)
     decoys: bool = parameter(
         "Also hold back groups that keep {protect}, at random, so that a group that is missing need not have "
         "broken it.",
-        default=False, applies_with="protect"
-    )
+        default=False, applies_with="protect")
     visits: int = parameter(
         "Number of visits of a person that an outsider may know: with 2, any two groups that a person is in "
         "have k people in common.",
-        default=1, at_least=1, at_most=2, example=2
-    )
+        default=1, at_least=1, at_most=2, example=2)
     hierarchies: Mapping[str, Any] | None = parameter(
         "How a quasi-identifier may be coarsened: a file, intervals, log, calendar, prefixes or suppression.",
-        default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW"
-    )
+        default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW")
     levels: Mapping[str, int] | None = parameter(
         "Fixed level of a column with a hierarchy; 0 is the value itself.",
-        default=None, example={"age": 1}, option="--level", metavar="C=N", read=int
-    )
+        default=None, example={"age": 1}, option="--level", metavar="C=N", read=int)
     max_levels: Mapping[str, int] | None = parameter(
         "Coarsest level that a column with a hierarchy may be published at.",
-        default=None, example={"age": 2}, option="--max-level", metavar="C=N", read=int
-    )
+        default=None, example={"age": 2}, option="--max-level", metavar="C=N", read=int)
     after: list[Any] = parameter(
         "Ledger of an earlier release of this table: k people share what an event was published as in all.",
-        default=(), example=["march.ledger"], metavar="LEDGER", opened="tv.open_ledger({})", path=True
-    )
+        default=(), example=["march.ledger"], metavar="LEDGER", opened="tv.open_ledger({})", path=True)
     append: bool = parameter(
         "Continue the last of the earlier releases: what was published stays as it is, and rows that come "
         "late wait until k people share their group.",
-        default=False, applies_with="after"
-    )
+        default=False, applies_with="after")
     origin: str | None = parameter(
         "Count time from the first row of each person, or from the date in a column that is not published, "
         "instead of by the calendar.",
-        default=None, example="first", metavar="first|C"
-    )
+        default=None, example="first", metavar="first|C")
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
         "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",
-        default="error", example="skip"
-    )
+        default="error", example="skip")
     nulls: Literal["error", "withhold"] = parameter(
-        "Rows without a person or a time: refuse or withhold.", default="error", example="withhold"
-    )
+        "Rows without a person or a time: refuse or withhold.", default="error", example="withhold")
     fold_spellings: bool = fold_spellings()
     accept_risk: list[str] = accept_risk()
     allow_loss: bool = allow_loss()
     definitions: Any = parameter(
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",
-        opened='tomllib.loads(Path({}).read_text())["granularity"]'
-    )
+        opened='tomllib.loads(Path({}).read_text())["granularity"]')
     engine: Literal["memory", "duckdb"] = parameter(
-        "Where people are counted; duckdb reads files larger than memory.", default="memory", example="duckdb"
-    )
+        "Where people are counted; duckdb reads files larger than memory.",
+        default="memory", example="duckdb")
     memory_limit: str | None = parameter(
-        "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE"
-    )
+        "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE")
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
@@ -263,12 +243,10 @@ class Adversary(AnyAdversary["Breach"]):
     visits: int = parameter("Number of known visits of a person.", default=1, at_least=1, example=2)
     tolerance: int | dt.timedelta = parameter(
         "How far off known times may be, in seconds.",
-        kind="whole", default=0, at_least=0, example=1_800, metavar="N|30m|2h|1d"
-    )
+        kind="whole", default=0, at_least=0, example=1_800, metavar="N|30m|2h|1d")
     seed: int = parameter("Seed of random choices.", default=0, at_least=0, example=1)
     sample: int | None = parameter(
-        "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000
-    )
+        "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000)
 
     def __post_init__(self) -> None:
         if isinstance(self.tolerance, dt.timedelta):

@@ -213,19 +213,20 @@ def _shares_with(evidence: Evidence, column: int) -> Callable[[int], Floats]:
     levels = [step["levels"].get(name) for step in evidence.steps]
     for level in [level for number, level in enumerate(levels) if level not in levels[:number]]:
         classes = np.flatnonzero(np.array([other == level for other in levels])[evidence.class_step])
-        labels = evidence.classes.column(column).take(pa.array(classes))
+        labels = encode(evidence.classes.column(column).take(pa.array(classes)))
         # Where values are shown, a class has the one asked for or not; a label may contain it.
-        sides = align(evidence.labels_at(name, None), encode(labels)) if level is None else None
+        sides = align(evidence.labels_at(name, None), labels) if level is None else None
         parts.append((classes, labels, level, sides))
 
     def shares_with(row: int) -> Floats:
         met, sought = np.zeros(len(evidence.classes)), values.values[int(values.codes[row])].as_py()
+        conditions = Conditions(evidence.release, {name: sought}, [name])
         for classes, labels, level, sides in parts:
             if sides is not None:
                 met[classes] = sides[1].codes == sides[0].codes[row]
             elif len(classes):
-                conditions = Conditions(evidence.release, {name: sought}, [name])
-                met[classes] = conditions.shares(name, labels, level["name"])[0]
+                distinct_labels = pa.chunked_array([labels.values])
+                met[classes] = conditions.shares(name, distinct_labels, level["name"])[0][labels.codes]
         return met
 
     return shares_with
