@@ -13,11 +13,12 @@ from timeveil.errors import ParameterError, raising
 if TYPE_CHECKING:
     from timeveil.models.stream.judges.attack import StreamBreach  # noqa: F401 what an attack gives
 
-Knowledge = Literal["published-slot", "true-slot", "several-slots"]
+Knowledge = Literal["published-slot", "true-slot", "several-slots", "correlation"]
 KNOWLEDGE = {
     "published-slot": "the slot in which a record was published",
     "true-slot": "the true slot of a record",
     "several-slots": "every slot in which a person was published",
+    "correlation": "the slot in which a record was published, and what the release shows of who has what",
 }
 MOST_SLOTS = 10_000
 """No window and no jitter is longer: a week of minutes, a year of hours, a generation of days."""
@@ -201,14 +202,16 @@ class StreamAdversary(AnyAdversary["StreamBreach"]):
 
     `published-slot`: the slot that the person's record was published in. `true-slot`: the slot that it
     belongs to, and so whether it was moved or is missing. `several-slots`: every slot that the same person
-    was published in.
+    was published in. `correlation`: the published slot, and has learnt from the release which values come
+    with which quasi-identifiers.
 
     >>> StreamAdversary("true-slot").as_dict()
     {'knows': 'true-slot'}
     """
 
     knows: Knowledge = parameter(
-        "Slot that the outsider knows: that of publication, that of the event, or all of a person.",
+        "Slot that the outsider knows: that of publication, that of the event, or all of a person; or the "
+        "first, and what the release shows of who has which values.",
         default="published-slot", example="true-slot")
 
 

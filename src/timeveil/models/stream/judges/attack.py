@@ -14,6 +14,9 @@ and every value outside it. Each of the packet's values, which are all different
 
 Several slots: a person who always has the same value has one that all of their buckets contain. The chance of
 each such value is the product of its shares in the buckets, relative to its share overall.
+
+Correlation: the published slot, where the values of a bucket are not divided equally among its records but by
+what the release shows of who has which values (see `correlation`).
 """
 
 from __future__ import annotations
@@ -28,8 +31,12 @@ from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
 from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
 from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
+from timeveil.models.stream.judges.correlation import learnt_shares
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
+
+SURE = 0.8  # a guess that is likelier than this is one that an outsider would act on
+_EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +45,11 @@ class StreamBreach(Exposure):
 
     `after` is the chance that the adversary gives to each person's true value. `parts` divides it: by what
     happened to a record (`stayed`, `moved`, `missing`), or by whether a person always had the same value
-    (`constant`) or not (`changing`), which misleads this adversary. `people` were attacked out of `everyone`.
-    `true_slot` is the promise against someone who knows the true slot: at most 1 in this many, unless a value
-    is held by more than 1 in this many of the slot's records; None if there is none. `columns` has what each
-    kept or sensitive column reveals by itself.
+    (`constant`) or not (`changing`), which misleads this adversary; of someone who learnt correlations, it
+    has the chance that the best guess is right, for everyone (`guess`) and where they are more than 80 % sure
+    (`sure`). `people` were attacked out of `everyone`. `true_slot` is the promise against someone who knows
+    the true slot: at most 1 in this many, unless a value is held by more than 1 in this many of the slot's
+    records; None if there is none. `columns` has what each kept or sensitive column reveals by itself.
     """
 
     adversary: StreamAdversary
@@ -96,6 +104,7 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
         "published-slot": scene.by_published_slot,
         "true-slot": scene.by_true_slot,
         "several-slots": scene.by_several_slots,
+        "correlation": scene.by_correlation,
     }
     evidence.progress("guessing values", 0.5)
     before, after, parts = attacks[adversary.knows]()
@@ -119,6 +128,8 @@ class _Scene:
         self.published = journeys.published[rows]
         packets = None if evidence.true_slot is None else evidence.packets
         self.packet = None if packets is None else packets[rows]
+        names = evidence.private.original.roles.quasi_columns
+        self.columns = [evidence.original_column(name).codes[rows] for name in names]
         self.original = within(_groups(self.origin, self.quasi), self.value, self.values)
 
     def by_published_slot(self) -> Chances:
@@ -157,6 +168,30 @@ class _Scene:
         after = Posterior(chance, np.ones(len(recurring)))
         parts = {"constant": after.only(constant), "changing": after.only(~constant)}
         return Posterior(best, after.weight), after, parts
+
+    def by_correlation(self) -> Chances:
+        published, bucket = self.published, self._bucket_of_each()
+        true = self.value[published]
+        before = self._posterior(self.original[published], published)
+        record, value, _ = self._values_in(bucket, bucket)
+        owner, held, often = distinct_pairs(bucket, true, self.values)
+        cell = np.searchsorted(owner * self.values + held, bucket[record] * self.values + value)
+        columns = [number_of_each(codes[published])[0] for codes in self.columns]
+        chance = learnt_shares(record, value, cell, often, columns)
+        # Rows with the person's quasi-identifiers are equally likely to be theirs.
+        candidates = _groups(self.slot[published], self.quasi[published])
+        keys, index = np.unique(candidates[record] * self.values + value, return_inverse=True)
+        owner = keys // max(self.values, 1)
+        share = np.bincount(index.ravel(), chance, len(keys)) / np.bincount(candidates)[owner]
+        after = share[np.searchsorted(keys, candidates * self.values + true)]
+        best = np.zeros(int(candidates.max(initial=-1)) + 1)
+        np.maximum.at(best, owner, share)
+        # Of values that are equally likely, one is guessed.
+        tied = np.bincount(owner, share >= best[owner] - _EQUAL)
+        right = np.where(after >= best[candidates] - _EQUAL, 1.0 / tied[candidates], 0.0)
+        guess = self._posterior(right, published)
+        sure = guess.only(best[candidates] > SURE)
+        return before, self._posterior(after, published), {"guess": guess, "sure": sure}
 
     def _through_buckets(self) -> Floats:
         """Per published record the chance of its value for someone who knows slot and quasi-identifiers."""

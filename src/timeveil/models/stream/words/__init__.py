@@ -27,9 +27,15 @@ from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
 from timeveil.page.wording import quoted
 
+LEARNABLE_ROWS = 20_000  # the same for an attack that takes longer
 CHEAP_ROWS = 200_000  # above this many rows, a run does not try the attack that the promise does not cover
 WINDOWS = 1_000  # random window counts of each length that the loss is measured by in a report
-_PARTS = {"constant": "the same value every time", "changing": "not the same every time"}
+_PARTS = {
+    "constant": "the same value every time",
+    "changing": "not the same every time",
+    "guess": "the best guess is right",
+    "sure": "the same, where it is above 80 %",
+}
 
 
 class Facts(ReleaseFacts):
@@ -75,6 +81,15 @@ class Facts(ReleaseFacts):
             return None
         return attack(self.evidence, StreamAdversary("several-slots"))
 
+    @cached_property
+    def learnt(self) -> StreamBreach | None:
+        """The attack by someone who learns who has which values; None where it would take long."""
+        if self.breach is None or not (self.counts["buckets"] and self.original.roles.quasi_columns):
+            return None
+        if self.original.rows > LEARNABLE_ROWS:
+            return None
+        return attack(self.evidence, StreamAdversary("correlation"))
+
     @property
     def exposure(self) -> dict[str, Any] | None:
         """Chances of those who know more than the promise covers.
@@ -90,6 +105,8 @@ class Facts(ReleaseFacts):
         if breach is not None and breach.people:
             above = breach.share_above(1 / self.l)
             numbers["returning"] = {"people": breach.people, "share": above, "mean": breach.mean}
+        if self.learnt is not None and self.learnt.people:
+            numbers["guessed"] = self.learnt.parts["guess"].mean
         return numbers
 
     @property
@@ -119,6 +136,7 @@ class Facts(ReleaseFacts):
             **self.slots,
             **({} if self.breach is None else {"true_slot_known": self.breach.as_dict()}),
             **({} if self.returning is None else {"several_slots_known": self.returning.as_dict()}),
+            **({} if self.learnt is None else {"correlation_known": self.learnt.as_dict()}),
         }
 
 
@@ -182,6 +200,8 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
         tried.append((f.returning or attack(f.evidence, StreamAdversary("several-slots")), None))
+    if f.counts["buckets"] and f.original.roles.quasi_columns:
+        tried.append((f.learnt or attack(f.evidence, StreamAdversary("correlation")), None))
     attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
