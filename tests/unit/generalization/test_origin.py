@@ -17,6 +17,7 @@ from tests.effort import some
 import timeveil as tv
 from timeveil.judging import gather
 from timeveil.models.events.words import Facts
+from timeveil.report import explain
 
 ROLES = tv.Roles(respondent="who", time="at", keep=["row"])
 GROWING = '[granularity.growing]\nkind = "boundaries"\nunit = "day"\nat = [0, 1, 2, 4, 8, 16, 32, 64]\n'
@@ -205,3 +206,15 @@ def test_the_command_that_repeats_a_run_has_its_zone():
     numbers = rows_of([(who, hours) for who in range(6) for hours in (0, 24, 48)], "numbers")
     pair = tv.generalize_time(numbers, ROLES, 2, origin="first", unit="hour")
     assert "--origin first --unit hour" in Facts(gather(*pair)).command()
+
+
+def test_readers_learn_what_times_are_counted_from(tmp_path):
+    table, _ = by_birth()
+    for origin, words in (
+        ("first", "the first row of each person"),
+        ("born", "`born`, which is not published"),
+    ):
+        pair = tv.generalize_time(table, tv.Roles(**ROLES_OF, drop="rest"), 2, origin=origin)
+        text = (tv.write(pair[0], tmp_path / origin) / "README.txt").read_text()
+        assert f"whole numbers of the unit day, counted from {words}." in " ".join(text.split())
+        assert f"counted from {words}." in " ".join(explain(*pair).text().split())
