@@ -141,17 +141,6 @@ class EventParameters(Reading):
         """Whether rows could be published at steps of their own with the other parameters as they are."""
         return self.gaps != "suppress" and self.visits == 1
 
-    @rule("memory_limit", "engine")
-    def only_duckdb_keeps_a_limit(self) -> Problem:
-        """A limit that nothing keeps would be a false comfort."""
-        if self.memory_limit is None or self.engine == "duckdb":
-            return None
-        return (
-            "`memory_limit` applies to the engine duckdb only",
-            'add {engine="duckdb"}, or leave {memory_limit} out',
-        )
-
-
     @rule("weights", "recode", "choose")
     def only_steps_are_weighed(self) -> Problem:
         """One way for all rows that is not chosen by its loss has nothing to trade."""
@@ -193,40 +182,32 @@ class EventParameters(Reading):
                 )
         return None
 
-    @rule("gaps", "recode")
-    def every_step_has_every_row(self) -> Problem:
-        """A row in a gap of one step and not of another could not be read by its time."""
-        if self.recode == "global" or self.gaps in ("error", "skip"):
-            return None
-        return (
-            "rows in gaps cannot be withheld or moved where rows are not made coarser alike",
-            'use {gaps="skip"}, or leave {recode} out',
-        )
-
-    @rule("decoys", "recode")
-    def only_a_sweep_holds_back(self) -> Problem:
-        """Where all rows are made coarser alike, no group is held back for a coarser one."""
-        if not self.decoys or self.recode in ("refined", "local"):
-            return None
-        return "`decoys` applies where groups are formed from fine to coarse only", 'add {recode="local"}'
-
-    @rule("visits", "recode")
-    def pairs_are_counted_in_one_answer(self) -> Problem:
-        """Groups that are made one after another are not compared with each other."""
-        if self.visits == 1 or self.recode == "global":
-            return None
-        return (
-            "two known visits are promised where all rows are made coarser alike only",
-            "leave {recode} out, or {visits}",
-        )
-
-    @rule("choose", "recode")
-    def only_one_answer_is_chosen(self) -> Problem:
-        """`local` and `tiling` start from no global answer."""
-        if self.recode in ("global", "refined") or self.choose == "groups":
-            return None
-        hint = 'leave {choose} out, or use {recode="refined"}'
-        return f"`choose` has no effect with the recoding `{self.recode}`", hint
+    @rule("recode", "gaps", "visits", "choose", "decoys", "engine", "memory_limit")
+    def every_value_has_an_effect(self) -> Problem:
+        """What would change nothing, or could not be promised, is refused."""
+        stepped = self.recode != "global"
+        problems = [
+            # A limit that nothing keeps would be a false comfort.
+            (self.memory_limit is not None and self.engine != "duckdb",
+             "`memory_limit` applies to the engine duckdb only",
+             'add {engine="duckdb"}, or leave {memory_limit} out'),
+            # A row in a gap of one step and not of another could not be read by its time.
+            (stepped and self.gaps not in ("error", "skip"),
+             "rows in gaps cannot be withheld or moved where rows are not made coarser alike",
+             'use {gaps="skip"}, or leave {recode} out'),
+            # Groups that are made one after another are not compared with each other.
+            (stepped and self.visits > 1,
+             "two known visits are promised where all rows are made coarser alike only",
+             "leave {recode} out, or {visits}"),
+            # `local` and `tiling` start from no global answer.
+            (self.recode in ("local", "tiling") and self.choose != "groups",
+             f"`choose` has no effect with the recoding `{self.recode}`",
+             'leave {choose} out, or use {recode="refined"}'),
+            # Where all rows are made coarser alike, no group is held back for a coarser one.
+            (self.decoys and self.recode not in ("refined", "local"),
+             "`decoys` applies where groups are formed from fine to coarse only", 'add {recode="local"}'),
+        ]
+        return next(((message, hint) for applies, message, hint in problems if applies), None)
 
 
 @dataclass(frozen=True, slots=True)

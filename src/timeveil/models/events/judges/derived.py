@@ -69,16 +69,15 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
         read = moments(column_of(original.data, origin).combine_chunks()) if known else None
         if not findings.expect("origin:stated", read is not None) or read is None:
             return
-        start, wall = read[0][rows], _seconds(pc.local_timestamp(times) if _has_zone(times.type) else times)
+        start, wall = (
+            read[0][rows],
+            _seconds(pc.local_timestamp(times) if getattr(times.type, "tz", None) else times),
+        )
         size, unit = (DAY, "day") if dates or not (start % DAY).any() else (MINUTE, "minute")
         since = wall // size - start // size
     findings.expect("origin:stated", unit == evidence.axis.unit)
     stated = np.asarray(column_of(original.data, original.time).filter(pa.array(rows)))
     findings.expect_none("origin:rows", rows=stated != since)
-
-
-def _has_zone(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
 def _seconds(times: pa.ChunkedArray) -> Integers:

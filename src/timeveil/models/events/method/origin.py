@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,6 @@ from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.table import moments
 
 FIRST = "first"
-Since: TypeAlias = tuple[Int64s, str]
 
 
 def since_origin(relation: Relation, parameters: EventParameters) -> Relation:
@@ -45,7 +43,7 @@ def since_origin(relation: Relation, parameters: EventParameters) -> Relation:
     return replace(relation, data=data, axis=TimeAxis("relative", pa.int64(), unit=unit))
 
 
-def _since_first(relation: Relation, timed: Mask) -> Since:
+def _since_first(relation: Relation, timed: Mask) -> tuple[Int64s, str]:
     """Minutes are those of a clock that is never changed; a day is one of the calendar."""
     axis, table = relation.clock, relation.table
     people = table[relation.respondent].combine_chunks().dictionary_encode()
@@ -61,7 +59,7 @@ def _since_first(relation: Relation, timed: Mask) -> Since:
     return since, unit
 
 
-def _since_column(relation: Relation, origin: str, timed: Mask, nulls: str) -> Since:
+def _since_column(relation: Relation, origin: str, timed: Mask, nulls: str) -> tuple[Int64s, str]:
     """By the clock on the wall: days if either has dates alone, and else minutes.
 
     A row without an origin has no time; `timed` marks those that have one.

@@ -96,6 +96,10 @@ class Guard:
             keeps &= _keeps(column, group_of, value, holders, people)
         return keeps
 
+    def keeps_as_one(self, visit: Int64s) -> bool:
+        """Whether the people of some visits keep every promise together; nobody does."""
+        return not len(visit) or bool(self.keeps(visit, 0 * visit, 1)[0])
+
     def holdings(self, visit: Int64s) -> Iterator[tuple[_Column, Mask, Int64s]]:
         """Per column the holdings of some visits: which they are, and the index of the visit of each."""
         index = np.full(len(self._person), -1, np.int64)

@@ -222,8 +222,7 @@ class Counts:
 
     def keeps_as_one(self) -> bool:
         """Whether all people of the table together would keep the promise."""
-        visits = np.arange(len(self.cells.cell))
-        return self.guard is None or bool(self.guard.keeps(visits, 0 * visits, 1)[0])
+        return self.guard is None or self.guard.keeps_as_one(np.arange(len(self.cells.cell)))
 
     def groups(self, node: Node) -> tuple[Int64s, Int64s, npt.NDArray[np.bool_]]:
         """The group of each cell at a node, -1 in a gap; per group its people and whether it may be shown."""

@@ -117,7 +117,9 @@ class _Open:
         closed = settled(ready)
         if self._guard and self._decoys:
             good, order, number = int(closed.sum()), self._decoys.draw.permutation(np.flatnonzero(ready)), 0
-            while number < len(order) and not self._keeps_as_one(self._guard, (crowded & ~closed)[gathering]):
+            while number < len(order) and not self._guard.keeps_as_one(
+                self._visit[(crowded & ~closed)[gathering]]
+            ):
                 number += 1 + number // 2  # few more than needed, and few tries
                 ready[order[:number]] = False
                 closed = settled(ready)
@@ -131,11 +133,6 @@ class _Open:
         self._people -= np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         self.step[self._cell[closing]] = step
         self._retain(~closing)
-
-    def _keeps_as_one(self, guard: Guard, visits: Mask) -> bool:
-        """Whether the people of some open visits keep every promise together; nobody does."""
-        pool = self._visit[visits]
-        return not len(pool) or bool(guard.keeps(pool, 0 * pool, 1)[0])
 
     def _refused(self, crowd: Int64s, owner: Int64s, often: Int64s, gathering: Int64s) -> list[int]:
         """The gatherings that stay open because closing them would leave too few people, or a broken promise.
