@@ -17,6 +17,8 @@ from benchmarks.experiments.streams import DRAWN, SMALL, Setting, Source, drawn
 
 WINDOW = 7
 WINDOWS = range(1, 11)
+UNBOUNDED = 10_000  # longer than any stream here
+LONG = (WINDOW, 30, 100, UNBOUNDED)
 FILLERS = ("never", "last_chance", "always")
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -48,6 +50,7 @@ def study(source: Source, questions: int) -> dict[str, Any]:
         "suppress_only": round(loss.suppress_only / table.num_rows, 4),
         "merge_width": round(loss.merge_width, 2) or None,
         "windows": [by_window(source, table, window) for window in WINDOWS],
+        "long_windows": [long_window(source, table, window) for window in LONG],
         "distances": distances(ledger),
         "errors": errors(loss, alone),
         "options": {name: option(source, table, given, questions) for name, given in OPTIONS.items()},
@@ -75,6 +78,13 @@ def by_window(source: Source, table: pa.Table, window: int) -> dict[str, Any]:
             "mean_distance": round(facts["mean_distance"], 3),
         }
     return found
+
+
+def long_window(source: Source, table: pa.Table, window: int) -> dict[str, Any]:
+    """What a long window costs: the shares withheld and moved, and how far on average."""
+    facts = publish(source, table, window)[1].facts
+    shares = {name: round(facts[name] / facts["rows"], 5) for name in ("withheld", "moved")}
+    return {"window": window, **shares, "mean_distance": round(facts["mean_distance"], 3)}
 
 
 def measured(release: tv.Release, ledger: tv.Ledger, questions: int) -> tv.StreamLoss:

@@ -26,6 +26,7 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "eligibility": eligibility(results),
         "streams": streams(results),
         "windows": windows(results),
+        "long-windows": long_windows(results),
         "optimum": optimum(results),
         "distances": distances(results),
         "errors": errors(results),
@@ -64,6 +65,15 @@ def streams(results: dict[str, Any]) -> str:
         ),
         text=2,
     )
+
+
+def long_windows(results: dict[str, Any]) -> str:
+    def cell(one: dict[str, Any]) -> str:
+        return f"{percent(one['withheld'])} · {percent(one['moved'])} · {one['mean_distance']:.1f}"
+
+    names = ("w = 7", "w = 30", "w = 100", "no limit")
+    rows = ([name, *map(cell, one["long_windows"])] for name, one in results["streams"].items())
+    return _table(["stream", *names], rows)
 
 
 def windows(results: dict[str, Any]) -> str:
