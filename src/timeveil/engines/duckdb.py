@@ -48,8 +48,8 @@ from timeveil.reading.columns import decoded_fields, is_text
 from timeveil.reading.encoding import with_dictionaries
 from timeveil.reading.risks import Occurrences
 
-PART_ROWS = 1 << 19  # of a part that has more than one combination of quasi-identifiers
-OTHERS_SHARE = 500_000_000  # bytes of a memory limit that Python and Arrow take
+PART_ROWS = 1 << 18  # of a part that has more than one combination of quasi-identifiers
+OTHERS_SHARE = 600_000_000  # bytes of a memory limit that Python and Arrow take
 LEAST_SHARE = 200_000_000  # bytes that DuckDB gets at least
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 _ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ Piece = TypeVar("Piece", bound=tuple[Any, ...])
 Sides: TypeAlias = tuple[Integers, Integers, int]
 """Codes of a column of the original, the same of the release, and how many codes there are."""
 _ROOM = 2**62
+_ROWS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +207,33 @@ def fold(columns: Iterable[tuple[Integers, int]], rows: int) -> tuple[Integers, 
     return dense(folded, space)
 
 
-def fold_both(columns: Sequence[Sides]) -> Sides:
+def fold_both(columns: Iterable[Sides]) -> Sides:
     """Rows of two tables, given column by column, under one numbering."""
-    rows = len(columns[0][0])
+    sides = iter(columns)
+    first = next(sides)
+    rows = len(first[0])
     # Folded as one table, so that equal rows of either get one code; one column at a time is in memory.
-    joint = ((np.concatenate([left, right]), size) for left, right, size in columns)
-    codes, count = fold(joint, rows + len(columns[0][1]))
+    joint = ((np.concatenate([left, right]), size) for left, right, size in chain([first], sides))
+    codes, count = fold(joint, rows + len(first[1]))
     return codes[:rows], codes[rows:], count
 
 
 def differing(columns: Sequence[Sides]) -> tuple[int, int]:
     """How many rows are only in the release, and only in the original."""
-    original, released, count = fold_both(columns)
-    difference = np.bincount(released, minlength=count) - np.bincount(original, minlength=count)
-    return int(np.clip(difference, 0, None).sum()), int(np.clip(-difference, 0, None).sum())
+    surplus = missing = 0
+    # Rows that differ in the first column differ: some of its codes are compared at a time.
+    left, right, size = columns[0]
+    rows = np.bincount(left, minlength=size) + np.bincount(right, minlength=size)
+    part = np.cumsum(rows) // _ROWS_AT_ONCE
+    parts = part[left], part[right]
+    for number in distinct(part):
+        of_part = [np.flatnonzero(side == number) for side in parts]
+        sides = [(ours[of_part[0]], theirs[of_part[1]], size) for ours, theirs, size in columns]
+        original, released, count = fold_both(sides)
+        difference = np.bincount(released, minlength=count) - np.bincount(original, minlength=count)
+        surplus += int(np.clip(difference, 0, None).sum())
+        missing += int(np.clip(-difference, 0, None).sum())
+    return surplus, missing
 
 
 def dense(codes: Integers, space: int) -> tuple[Integers, int]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
@@ -49,15 +51,10 @@ def publish(
     refuse_paths(run)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
     _refuse_neighbour(run, release)
-    progress("verifying", 0.7)
-    evidence = gather(release, ledger)
-    verdict = verify(evidence)
-    if not verdict:
-        return Outcome(release, ledger, verdict, None)
-    progress("explaining", 0.85)
-    explanation = explain(evidence, verdict=verdict, run=run)
-    if run.dry_run:
-        return Outcome(release, ledger, verdict, explanation)
+    outcome = _judged(run, release, ledger, progress)
+    if outcome.explanation is None or run.dry_run:
+        return outcome
+    pa.default_memory_pool().release_unused()
     progress("writing", 0.9)
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
     if run.ledger is None:
@@ -65,7 +62,18 @@ def publish(
     else:
         out, path = Path(run.out), Path(run.ledger)
         write_pair(release, out, ledger, path, run.format, overwrite=run.overwrite)
-    return Outcome(release, ledger, verdict, explanation)
+    return outcome
+
+
+def _judged(run: Run, release: Release, ledger: Ledger, progress: Progress) -> Outcome:
+    """Verify and explain a release; the evidence, which is large, goes before anything is written."""
+    progress("verifying", 0.7)
+    evidence = gather(release, ledger)
+    verdict = verify(evidence)
+    if not verdict:
+        return Outcome(release, ledger, verdict, None)
+    progress("explaining", 0.85)
+    return Outcome(release, ledger, verdict, explain(evidence, verdict=verdict, run=run))
 
 
 def arguments(run: Run) -> dict[str, Any]:

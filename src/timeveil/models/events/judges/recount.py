@@ -9,7 +9,7 @@ earlier releases cost is counted for the granularity that was published, not for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Positions
+from timeveil.calendar.timeline import Positions, Timeline
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, dense, distinct, distinct_pairs, fold, ranked
 from timeveil.evidence.row_order import Mask
@@ -29,6 +29,7 @@ from timeveil.models.events.judges.protected import breaking, promise_of
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
 Returns: TypeAlias = tuple[Positions, Positions]
 _NONE = np.empty(0, np.int32)
+_PART_ROWS = 1 << 19  # counted at a time, unless one label has more
 
 
 def check_candidates(evidence: Evidence, findings: Findings) -> None:
@@ -40,17 +41,14 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
         return
     levels = _definitions(evidence, calendar)
     timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
-    visits, wrong, rows_at = _Visits.of(evidence, len(timeline), time), 0, np.bincount(time)
-    counts = _Counts(visits, timeline.firsts(levels["day"]) if "day" in levels else None)
-    cuts: dict[str, Cuts] = {}
+    cuts = {name: _cuts(timeline.firsts(level)) for name, level in levels.items()}
+    counts, rows_at, wrong = _counted(evidence, timeline, time, levels), np.bincount(time), 0
     for name, level in levels.items():
-        firsts = timeline.firsts(level)
-        cuts[name] = _cuts(firsts)
-        counted = counts.of(firsts, cuts[name]).numbers(evidence.k)
+        counted = counts[name]
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
         if promise_of(evidence).further:
-            counted.update(_short(evidence, firsts.astype(np.int64)[time]))
+            counted.update(_short(evidence, timeline.firsts(level).astype(np.int64)[time]))
         wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
@@ -97,6 +95,34 @@ def _short(evidence: Evidence, granule: Integers) -> dict[str, int]:
     return {"groups_short": int(short.sum()), "rows_short": int(short[group].sum())}
 
 
+def _counted(
+    evidence: Evidence, timeline: Timeline, time: Integers, levels: Mapping[str, Granularity]
+) -> dict[str, dict[str, int]]:
+    """What a manifest states of the groups of each granularity, by its name; `time` is that of each row.
+
+    No group has rows of two labels, so some labels are counted at a time, which takes less memory.
+    """
+    people = evidence.people
+    label = evidence.folded(evidence.stated_labels)[people.complete]
+    person = people.person[people.complete]
+    part = (np.cumsum(np.bincount(label)) // _PART_ROWS).astype(np.int32)[label]
+    order, numbers = np.argsort(part, kind="stable"), dict[str, list[dict[str, int]]]()
+    for rows in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+        times, position = ranked(time[rows])
+        local = replace(timeline, granules=timeline.granules[times])
+        visits = _Visits.of(label[rows], person[rows], people.people, position, len(times))
+        counts = _Counts(visits, local.firsts(levels["day"]) if "day" in levels else None)
+        for name, level in levels.items():
+            numbers.setdefault(name, []).append(counts.of(local.firsts(level)).numbers(evidence.k))
+    return {name: _total(parts) for name, parts in numbers.items()}
+
+
+def _total(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The numbers of all groups, from those of some at a time."""
+    smallest = min((part["smallest_group"] for part in parts if part["groups"]), default=0)
+    return {name: sum(part[name] for part in parts) for name in parts[0]} | {"smallest_group": smallest}
+
+
 @dataclass(frozen=True)
 class _Visits:
     """The complete rows, sorted once by label, person and time; several rows of a person at a time are one.
@@ -112,10 +138,8 @@ class _Visits:
     cell: Positions
 
     @classmethod
-    def of(cls, evidence: Evidence, times: int, time: Integers) -> Self:
-        people, complete = evidence.people, np.flatnonzero(evidence.people.complete)
-        label, person = evidence.folded(evidence.stated_labels)[complete], people.person[complete]
-        sizes = int(label.max(initial=0)) + 1, people.people
+    def of(cls, label: Integers, person: Integers, people: int, time: Integers, times: int) -> Self:
+        sizes = int(label.max(initial=0)) + 1, people
         cells, cell = ranked(label * times + time)
         owner, owners = label * sizes[1] + person, sizes[0] * sizes[1]
         if owners * len(cells) >= 2**62:
@@ -211,8 +235,9 @@ class _Counts:
         same_day = cells if by_day is cells else replace(cells, returns=by_day.joined_returns)
         self._cells = {"of days": by_day, "shorter": same_day, "other": cells}
 
-    def of(self, firsts: Positions, cuts: Cuts) -> _Groups:
+    def of(self, firsts: Positions) -> _Groups:
         """The groups of a granularity, `firsts` the first time in the granule of each time."""
+        cuts = _cuts(firsts)
         if firsts.min() < 0:
             # Visits in a gap are in no group, and do not interrupt one either.
             return self._visits.within(firsts >= 0).cells.joined(np.maximum.accumulate(firsts))

@@ -12,7 +12,7 @@ rows, one for one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -143,6 +143,7 @@ def check(evidence: Evidence) -> Verdict:
             repeated.require_earlier(evidence)
             findings.open_ledger(release, evidence.private)
             _check_definition(evidence, findings)
+            pa.default_memory_pool().release_unused()
             if not findings.violations:  # what is counted again rests on all of this
                 check_candidates(evidence, findings)
     return findings.verdict()
@@ -239,6 +240,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     except InputError as error:
         findings.expect("ledger", False, fault=error.message)
         return
+    pa.default_memory_pool().release_unused()  # columns that were read, and are codes by now
     _check_people(evidence, rows, classes, findings)
     protected.check_people(evidence, rows, classes[0], findings)
     repeated.check_joint(evidence, findings)
@@ -287,11 +289,15 @@ def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
     findings.expect_none("incomplete-rows", rows=retained & ~complete)
     rows = np.flatnonzero(retained & (evidence.granule >= 0))
     findings.expect_none("no-class:granule", rows=int((retained & complete).sum()) - len(rows))
-    columns = [(evidence.granule[rows], evidence.released_granule, len(evidence.granules.start))]
-    if evidence.stepped:
-        columns.append((evidence.step[rows], evidence.released_step, len(evidence.steps)))
-    columns += [_aligned(evidence, name, labels, rows) for name, labels in evidence.labels.items()]
-    return rows, fold_both(columns)
+
+    def columns() -> Iterator[Sides]:
+        yield evidence.granule[rows], evidence.released_granule, len(evidence.granules.start)
+        if evidence.stepped:
+            yield evidence.step[rows], evidence.released_step, len(evidence.steps)
+        for name, labels in evidence.labels.items():
+            yield _aligned(evidence, name, labels, rows)
+
+    return rows, fold_both(columns())
 
 
 def _aligned(evidence: Evidence, name: str, original: Coded, rows: Integers) -> Sides:
