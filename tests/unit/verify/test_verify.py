@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.oracles import judges as oracle
 
+from timeveil.datasets import clinic_visits
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.ordering import canonical
 from timeveil.domain.release import Deferred, Release
@@ -415,3 +416,29 @@ def test_a_label_may_be_spelt_like_its_only_value_and_like_no_other():
     pair = generalize_time(pa.table(people), roles, 3, hierarchies={"zip": zips}, levels={"zip": 1})
     assert pair[0].manifest["distinct_labels"] == ["zip"]
     assert verify(*pair).violations == ()
+
+
+@pytest.mark.parametrize("gaps", ["error", "suppress", "next"])
+def test_what_is_counted_some_groups_at_a_time_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, gaps: str
+) -> None:
+    """Of one group at a time, of some, and of all at once; with gaps in the middle of granules, too."""
+    visits = clinic_visits(rows=600, seed=3)
+    roles = Roles(
+        respondent="patient", time="taken_at", quasi=["zip", "exam"], sensitive=["result"], drop="rest"
+    )
+    names = ["hour", "business-day", "day", "week", "month", "business-month", "quarter", "year", "all"]
+    names = names if gaps != "error" else [name for name in names if "business" not in name]
+    release, ledger = generalize_time(visits, roles, 3, granularities=names, gaps=gaps, suppress=0.99)
+    candidates = release.manifest["candidates"]
+    short = {**candidates["year"], "group_total": candidates["year"]["group_total"] - 1}
+    false = edited(release, candidates={**candidates, "year": short})
+    result = release.table["result"].combine_chunks()
+    column = release.table.column_names.index("result")
+    changed = published(release, release.table.set_column(column, "result", result[::-1]))
+    for size in (1, 40, 1 << 20):
+        monkeypatch.setattr("timeveil.models.events.judges.recount._PART_ROWS", size)
+        monkeypatch.setattr("timeveil.evidence.codes._ROWS_AT_ONCE", size)
+        assert verify(release, ledger)
+        assert set(found(false, ledger)) == {"candidates"}
+        assert "rows not in the original" in found(changed, ledger)["row-values"]
