@@ -26,7 +26,7 @@ from tests.sabotage.tampering import (
     with_values,
 )
 
-_ADDING = ("additive", "tight", "clone")
+_ADDING = ("additive", "tight", "clone", "least")
 
 
 def _method(release: tv.Release) -> str:

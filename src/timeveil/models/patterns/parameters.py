@@ -57,8 +57,8 @@ class PatternParameters(Reading):
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(
         "Support a published pattern needs: a share below 1, or a number of people.", above=0, example=0.02)
-    method: Literal["additive", "tight", "clone", "suppressive", "itemset"] = parameter(
-        "How small groups are hidden; the first three lose no pattern.", default="additive", example="tight")
+    method: Literal["additive", "tight", "clone", "least", "suppressive", "itemset"] = parameter(
+        "How small groups are hidden; the first four lose no pattern.", default="additive", example="tight")
     symbols: int = parameter(
         "Series: number of symbols at an instant.",
         default=6, at_least=2, at_most=MOST_SYMBOLS, example=4)

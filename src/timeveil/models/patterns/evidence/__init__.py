@@ -24,7 +24,7 @@ from timeveil.models.patterns.evidence import counting
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # how symbols are written
-ADDING = ("additive", "tight", "clone")  # the methods that add virtual people and lose no pattern
+ADDING = ("additive", "tight", "clone", "least")  # the methods that add virtual people and lose no pattern
 PATTERN, SUPPORT = "pattern", "support"
 MOST_PEOPLE = 1 << 40  # no release counts this many people; sums of what is below stay exact
 Fault = tuple[str, dict[str, int]]  # the name of a violated expectation, and its numbers

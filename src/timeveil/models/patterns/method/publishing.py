@@ -31,6 +31,7 @@ from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method import sanitizing
 from timeveil.models.patterns.method.channels import LedgerTables, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
+from timeveil.models.patterns.method.least import least as least_virtual
 from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
@@ -76,13 +77,14 @@ def sanitize_patterns(
 
     `source` is a table of series or of transactions with its `roles`, or a series release. `min_support` is a
     share if below 1, else a number of people, and not below k. `"additive"` raises counts by virtual rows, k
-    for each small group; `"tight"` by as few as suffice; `"clone"` by copies of real rows; none of them loses
-    a pattern. `"suppressive"` leaves rows out, `"itemset"` patterns. With `structural`, what follows from
-    everybody having one symbol at every instant is closed too. `published` is `"frequent"` or `"closed"`.
-    Of transactions, `nulls="drop"` leaves out rows without a person or an item, and `repeats="once"` counts
-    an item once that a person has several times. `beside` is a series release of the same people: patterns
-    are refused unless they are mined from it or `force` is set. `after` has ledgers of earlier releases,
-    which are refused if they show the same people, unless `force` is set.
+    for each small group; `"tight"` by as few as suffice; `"clone"` by copies of real rows; `"least"` by those
+    that change counts least, on small families; none of them loses a pattern. `"suppressive"` leaves rows
+    out, `"itemset"` patterns. With `structural`, what follows from everybody having one symbol at every
+    instant is closed too. `published` is `"frequent"` or `"closed"`. Of transactions, `nulls="drop"` leaves
+    out rows without a person or an item, and `repeats="once"` counts an item once that a person has several
+    times. `beside` is a series release of the same people: patterns are refused unless they are mined from it
+    or `force` is set. `after` has ledgers of earlier releases, which are refused if they show the same
+    people, unless `force` is set.
 
     >>> import pyarrow as pa
     >>> rows = pa.table({"has": [["a", "b"], ["a", "b", "c", "d"], ["a", "d"], ["a", "d"], ["b", "c", "d"]]})
@@ -127,6 +129,8 @@ def sanitized(
             virtual = sanitizing.additive(channels, k)
         case "tight":
             virtual = sanitizing.tight(channels, k)
+        case "least":
+            virtual = least_virtual(channels, k)
         case _:
             virtual = sanitizing.clone(channels, rows, k)
     return Sanitized(channels, sanitizing.raised(before, virtual), virtual)
