@@ -29,7 +29,7 @@ def least(channels: Channels, k: int) -> Virtual:
     if not len(channels):
         return NO_ROWS
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - scipy is heavy
-    from scipy.sparse import csr_array  # noqa: PLC0415
+    from scipy.sparse import csr_array  # noqa: PLC0415 - scipy is heavy
 
     family = channels.family
     candidates = _every_row(family)
