@@ -343,7 +343,11 @@ def _error(name: str, cause: Exception) -> BundleError:
         case sqlite3.SQLITE_FULL:
             hint = "free some space and start again; the stream resumes where it was"
             return BundleError(f"the disk is full: `{name}` was not changed", hint=hint, code="disk-full")
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+        case sqlite3.SQLITE_CANTOPEN:
+            message = f"`{name}`, or a file that belongs to it, cannot be opened"
+            hint = "keep it in a folder that you own, and raise the number of open files if it is low"
+            return BundleError(message, hint=hint, code="no-permission")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             message = f"no permission to read and write `{name}` and to create files in its folder"
             return BundleError(message, hint="keep it in a folder that you own", code="no-permission")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
