@@ -7,6 +7,7 @@ such locks, nothing is removed but empty folders.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import secrets
@@ -35,6 +36,13 @@ _TEMPORARY = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}|{PARTIAL.pattern}")
 _ONLY_ITS_OWNER = 0o40700
 _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line breaks otherwise
 LOCK = ".held"  # the file in a temporary folder that is locked while the folder is in use
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, which Arrow and the C library would keep for later."""
+    pa.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError, TypeError):  # not every C library can
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class PrivateFolder:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
+from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
@@ -54,7 +53,7 @@ def publish(
     outcome = _judged(run, release, ledger, progress)
     if outcome.explanation is None or run.dry_run:
         return outcome
-    pa.default_memory_pool().release_unused()
+    give_back_memory()
     progress("writing", 0.9)
     note_written(run.out, *([] if run.ledger is None else [run.ledger]))
     if run.ledger is None:

@@ -25,6 +25,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import TimeAxis
+from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
@@ -143,7 +144,7 @@ def check(evidence: Evidence) -> Verdict:
             repeated.require_earlier(evidence)
             findings.open_ledger(release, evidence.private)
             _check_definition(evidence, findings)
-            pa.default_memory_pool().release_unused()
+            give_back_memory()
             if not findings.violations:  # what is counted again rests on all of this
                 check_candidates(evidence, findings)
     return findings.verdict()
@@ -240,7 +241,7 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     except InputError as error:
         findings.expect("ledger", False, fault=error.message)
         return
-    pa.default_memory_pool().release_unused()  # columns that were read, and are codes by now
+    give_back_memory()  # columns that were read, and are codes by now
     _check_people(evidence, rows, classes, findings)
     protected.check_people(evidence, rows, classes[0], findings)
     repeated.check_joint(evidence, findings)
