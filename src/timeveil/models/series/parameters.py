@@ -115,15 +115,15 @@ class SeriesParameters(Reading):
 class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     """Knows values of a person's series, each to within `tolerance`, or its pattern, or both.
 
-    `values` is how many instants of each person are known, drawn with `seed`; or a list of instants, the
-    same for everyone; or `"all"`; or None. With `pattern`, the shape is known as far as it can be published:
-    the symbol of every instant at any level. Anyone who knows all values exactly is taken to know it. Without
-    it values are compared with envelopes alone, although knowing many of them could rule patterns out: then
-    the result is what envelopes hide, and only 1 in p is promised. `sample` attacks that many people; None
-    attacks everyone, or as many as some seconds allow.
+    `values` is how many instants of each person are known, drawn with `seed`; or a list of instants, the same
+    for everyone; or `"all"`; or None. With `pattern`, the shape is known as far as it can be published: the
+    symbol of every instant at any level, or of the instants `pattern_of`. Anyone who knows all values exactly
+    is taken to know it. Without it values are compared with envelopes alone, although knowing many of them
+    could rule patterns out: then the result is what envelopes hide, and only 1 in p is promised. `sample`
+    attacks that many people; None attacks everyone, or as many as some seconds allow.
 
     >>> SeriesAdversary(values=2, tolerance=0.5, pattern=True).as_dict()
-    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'seed': 0, 'sample': None}
+    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'pattern_of': None, 'seed': 0, 'sample': None}
     """
 
     values: int | Sequence[str] | Literal["all"] | None = parameter(
@@ -131,6 +131,9 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
         default="all", example=3, metavar="N|all|none|C,C,...")
     tolerance: float = parameter("How far off known values may be.", default=0, at_least=0, example=0.5)
     pattern: bool = parameter("The outsider also knows the shape.", default=False)
+    pattern_of: tuple[str, ...] | None = parameter(
+        "With --pattern: instants whose part of the shape is known; all if not set.",
+        default=None, example=["h00..h05"], applies_with="pattern")
     seed: int = parameter("Seed of random choices.", default=0, at_least=0, example=1)
     sample: int | None = parameter(
         "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000)
@@ -165,8 +168,10 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
                     "`--tolerance` is how far off known values may be; with `--values none` there are none",
                     hint="leave `--tolerance` out",
                 )
-        elif values != "all":
-            instants = manifest["series"]["instants"]
+        instants = manifest["series"]["instants"]
+        if "pattern_of" in options:
+            knowledge["pattern_of"] = columns_named(options["pattern_of"], instants)
+        if values not in ("all", "none"):
             knowledge["values"] = int(values) if values.isdecimal() else columns_named([values], instants)
         return cls(**knowledge)
 
@@ -184,7 +189,8 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
             within = f" to within {self.tolerance:g}" if self.tolerance else ""
             parts.append(f"the values of {instants}{within}")
         if self.pattern:
-            parts.append("the pattern")
+            part = f" at {counted(len(self.pattern_of), 'instant')}" if self.pattern_of else ""
+            parts.append(f"the pattern{part}")
         return " and ".join(parts)
 
 

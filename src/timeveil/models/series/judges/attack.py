@@ -28,7 +28,7 @@ from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
-from timeveil.models.series.evidence import Evidence, Floats, Mask, Records, Symbols, floats_of
+from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Records, Symbols, floats_of
 from timeveil.models.series.judges.features import bad
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
@@ -107,12 +107,15 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     # All values, known exactly, give the pattern.
     if mask.all():
         values = "all" if isinstance(adversary.values, int) else adversary.values
-        adversary = replace(adversary, values=values, pattern=adversary.pattern or adversary.tolerance == 0)
+        adversary = replace(adversary, values=values)
+        if adversary.tolerance == 0:
+            adversary = replace(adversary, pattern=True, pattern_of=None)
     before, after = _candidates(evidence, adversary, mask)
     targets = _targets(len(matrix), adversary.sample, (before, after.counts), rng)
     pairs = after.fits(targets)
-    if adversary.pattern and len(published.pattern) and not published.own_patterns:
-        pairs = _nearest(records, targets, pairs)
+    shown = published.pattern[np.isin(published.pattern, _known_shape(adversary, published))]
+    if adversary.pattern and len(shown) and not published.own_patterns:
+        pairs = _nearest(records, targets, pairs, shown)
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
     columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
@@ -154,16 +157,24 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
     if adversary.pattern:
         position = positions(z_normalised(matrix, published.center))
         level = evidence.release.manifest["parameters"]["max_level"]
-        symbols = symbols_at(position, level).astype(np.int16)
-        before = before.with_symbols(symbols, level, position)
+        known = _known_shape(adversary, published)
+        symbols = symbols_at(position, level).astype(np.int16)[:, known]
+        before = before.with_symbols(symbols, level, position[:, known])
         exact = None if exact is None else np.hstack([exact, symbols])
         if published.own_patterns:
-            after = after.with_symbols(published.symbols, published.levels, position[:, published.pattern])
+            shown = np.flatnonzero(np.isin(published.pattern, known))
+            letters = published.symbols[:, shown], published.levels[:, shown]
+            after = after.with_symbols(*letters, position[:, published.pattern[shown]])
     if exact is None:
         return before.counts, after
     # What is known exactly, and the same of everybody, is looked up: nothing has to be searched.
     _, number, count = np.unique(exact, axis=0, return_inverse=True, return_counts=True)
     return lambda people: count[number[people]], after
+
+
+def _known_shape(adversary: SeriesAdversary, published: Published) -> Integers:
+    """The instants whose part of the shape is known."""
+    return np.arange(published.size) if not adversary.pattern_of else published.index_of(adversary.pattern_of)
 
 
 def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Generator) -> Integers:
@@ -177,9 +188,8 @@ def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Gen
     return np.arange(people) if most == people else np.sort(rng.choice(people, most, replace=False))
 
 
-def _nearest(records: Records, targets: Integers, pairs: Pairs) -> Pairs:
-    """Of the pairs of each person those whose published shape is nearest to the person's."""
-    pattern = records.published.pattern
+def _nearest(records: Records, targets: Integers, pairs: Pairs, pattern: Integers) -> Pairs:
+    """Of the pairs of each person those whose shown shape is nearest to the person's at these instants."""
     shapes = unit_shapes(records.published.shapes()[:, pattern])
     original = unit_shapes(records.matrix[targets][:, pattern])
     for person, run in pairs:
