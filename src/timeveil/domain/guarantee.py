@@ -180,7 +180,8 @@ class KPAnonymity(Promise):
     """k people share every envelope, and p of them the pattern in it.
 
     Shou et al. 2013, Definition 5. With `l`, each group of p people who share a pattern also has at least l
-    different sensitive values. A p of 1 promises nothing about patterns: this is k-anonymity.
+    different sensitive values. A p of 1 promises nothing about patterns; where none is published, this
+    is k-anonymity.
 
     >>> KPAnonymity(10, 5).sentence
     'every value envelope is shared by at least 10 series, and every pattern in it by at least 5 of them'

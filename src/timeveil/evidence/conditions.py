@@ -47,6 +47,7 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (a clock reading)
 _MICROSECOND, _SECOND = dt.timedelta(microseconds=1), 1_000_000
 _EVER = (-(2**61), 2**61)
 _MOST_SETS = 32
+_VALUES = (str, bytes, int, float, Decimal, dt.date, dt.time, dt.timedelta, np.generic, pa.Scalar)
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -180,6 +181,9 @@ def options_of(name: str, condition: object) -> list[Any]:
     options = list(condition) if isinstance(condition, list | set | frozenset) else [condition]
     if not options or any(isinstance(option, tuple) and len(option) != 2 for option in options):
         raise _unusable(name, "is an empty list, or a range without two ends")
+    values = [end for option in options for end in (option if isinstance(option, tuple) else (option,))]
+    if not all(value is None or isinstance(value, _VALUES) for value in values):
+        raise _unusable(name, "has something in it that is neither a value nor a range")
     return options
 
 

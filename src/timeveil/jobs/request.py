@@ -140,8 +140,11 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
     source = keys.pop("in")
     if not isinstance(source, str):
         raise _bad_job(f"`in` in `{path.name}` must be text", 'write it in quotes: in = "visits.csv"')
+    # An empty list says nothing, unless leaving the key out says something else.
     values = {
-        lines[key].name: _checked(path, lines[key], value) for key, value in keys.items() if value != []
+        lines[key].name: _checked(path, lines[key], value)
+        for key, value in keys.items()
+        if value != [] or lines[key].default is None
     }
     if definitions is not None:
         values["definitions"] = _own_calendar(path, definitions, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -104,3 +105,14 @@ def test_what_cannot_be_asked() -> None:
 def test_a_list_has_some_sets_and_not_too_many(release: tv.Release, where: object) -> None:
     with pytest.raises(tv.ParameterError, match="sets of conditions"):
         count(release, where)
+
+
+@pytest.mark.parametrize(
+    "condition", [tv.Not(tv.Not(31)), [tv.Not(31), 32], tv.Not([[31]]), {"a": 1}, tv.Not(np.array([31, 32]))]
+)
+@pytest.mark.parametrize("column", ["age", "exam"])
+def test_what_is_neither_a_value_nor_a_range_is_refused(
+    release: tv.Release, column: str, condition: object
+) -> None:
+    with pytest.raises(tv.ParameterError, match=f"the condition on column `{column}` has something in it"):
+        count(release, {column: condition})

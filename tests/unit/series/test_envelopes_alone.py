@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import load_curves
+from timeveil.jobs.request import read_job
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.words.pictures import release_picture
 
@@ -116,3 +118,45 @@ def test_a_pattern_cannot_be_left_out_of_what_promises_one() -> None:
     manifest = {**release.manifest, "series": series, "parameters": stated, "columns": columns}
     forged = replace(release, parts={"data": release.table.drop(["pattern", "level"])}, manifest=manifest)
     assert "statements" in [violation.code for violation in tv.verify(forged).violations]
+
+
+def test_a_column_of_patterns_cannot_be_smuggled_in(pair: tuple[tv.Release, tv.Ledger]) -> None:
+    release, _ = pair
+    for names in (["pattern"], ["pattern", "level"]):
+        table = release.table
+        for name in names:
+            table = table.append_column(name, pa.array(["abcdef"] * table.num_rows))
+        columns = [
+            *release.manifest["columns"],
+            *({"name": n, "role": "keep", "type": "string"} for n in names),
+        ]
+        forged = replace(release, parts={"data": table}, manifest={**release.manifest, "columns": columns})
+        assert "columns" in [violation.code for violation in tv.verify(forged).violations]
+
+
+def test_there_is_nothing_to_mine(pair: tuple[tv.Release, tv.Ledger]) -> None:
+    with pytest.raises(tv.InputError, match="no patterns to mine"):
+        tv.sanitize_patterns(pair[0], k=3, min_support=5)
+
+
+def test_settings_with_and_without_patterns_are_compared() -> None:
+    """A shape that is not published is lost altogether."""
+    tried = tv.explore(tv.anonymize_series, LOADS, ROLES, k=6, p=[1, 2, 3])
+    assert tried.settings[0].losses["pattern"] == 1.0
+    assert str(tried)
+
+
+def test_instants_may_be_an_array() -> None:
+    chosen: Any = np.array(HOURS[:3])
+    release, _ = tv.anonymize_series(LOADS, ROLES, k=5, p=3, publish_pattern=chosen)
+    assert release.manifest["series"]["pattern"] == HOURS[:3]
+
+
+def test_a_job_does_not_take_an_empty_list_for_all(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(
+        'command = "anonymize-series"\nin = "loads.csv"\nout = "out"\nk = 5\np = 3\npublish_pattern = []\n'
+        f'respondent = "household"\nseries = {HOURS}\nsensitive = ["tariff"]\n'
+    )
+    with pytest.raises(tv.ParameterError, match="publish_pattern"):
+        read_job(job)

@@ -67,10 +67,13 @@ def least(channels: Channels, k: int) -> Virtual:
         constraints=[lacking, unless_flagged],
         options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
     )
-    if solved.status != 0:
+    copies = np.zeros(number, np.int64) if solved.x is None else np.rint(solved.x[:number]).astype(np.int64)
+    # Counted again in whole numbers: a solver rounds.
+    cell, candidate = np.concatenate(lines), np.concatenate(columns)
+    added = np.bincount(cell, copies[candidate], count)
+    if solved.status != 0 or ((added < floors) & ~(np.array(empty) & (added == 0))).any():
         message = f"the rows that change counts least were not found in {SECONDS:.0f} seconds"
         raise ParameterError(message, hint='use {method="tight"}, or raise {min_support}')
-    copies = np.rint(solved.x[:number]).astype(np.int64)
     used = np.flatnonzero(copies)
     owners, members = np.nonzero(candidates[used])
     return Virtual(Sets.of_lengths(np.bincount(owners, minlength=len(used)), members), copies[used])

@@ -286,6 +286,9 @@ def _of_release(release: Release, values: Values) -> Source:
         raise InputError(message, hint="give a release that anonymize_series made, or a table")
     _refuse_option(values, "fill", "series", "a release has no missing readings")
     described, table = release.manifest["series"], release.table
+    if not described["pattern"]:
+        hint = "give a release with a p above 1, or a table"
+        raise InputError("this series release has no patterns to mine", hint=hint)
     letters = np.array([from_letters(text) for text in table["pattern"].to_pylist()])
     levels = np.array(table["level"].to_pylist())
     z = reconstructed(letters, levels if described["levels"] == "each" else levels[:, None])

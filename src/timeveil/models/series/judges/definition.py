@@ -85,7 +85,7 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
     group, cell = _assign(evidence, cells, findings)
     _check_envelopes(evidence, group, findings)
     if cell is not None:
-        if stated["own_patterns"]:
+        if stated["own_patterns"] and stated["pattern"]:
             _check_patterns(evidence, cells, cell, findings)
         _check_values(evidence, cells, cell, findings)
 

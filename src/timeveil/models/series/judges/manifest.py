@@ -72,10 +72,11 @@ def check_columns(release: Release, findings: Findings) -> bool:
     expected = [(GROUP, "group"), *bounds]
     expected += [(PATTERN, "pattern"), (LEVEL, "level")] if pattern else []
     attributes = [role for _, role in columns[len(expected) :]]
+    reserved = {GROUP, PATTERN, LEVEL} & {name for name, _ in columns[len(expected) :]}
     in_order = attributes == sorted(attributes, reverse=True)
     facts = {
         "columns:head": columns[: len(expected)] == expected,
-        "columns:tail": in_order and not set(attributes) - {"sensitive", "keep"},
+        "columns:tail": in_order and not reserved and not set(attributes) - {"sensitive", "keep"},
     }
     sound = findings.expect_all(facts)
     return checks.check_columns(release, findings) and sound and _check_types(release, findings)
@@ -87,7 +88,7 @@ def _check_types(release: Release, findings: Findings) -> bool:
     for name in columns_of(release, "low", "high"):
         findings.expect("columns:numbers", kinds[name] == pa.float64(), name=name)
     facts = {"columns:group": release.manifest["columns"][0]["type"] == "int32"}
-    if PATTERN in kinds:
+    if release.manifest["series"]["pattern"]:
         level, is_list = kinds[LEVEL], pa.types.is_list(kinds[LEVEL])
         facts["columns:letters"] = plain_type(kinds[PATTERN]) == pa.string()
         facts["columns:level"] = is_list == each and (level.value_type if is_list else level) == pa.int16()

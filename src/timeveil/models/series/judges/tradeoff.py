@@ -65,7 +65,7 @@ def measured(_release: Release, loss: SeriesLoss) -> tuple[dict[str, float], dic
     parts = {}
     if loss.value_loss is not None:
         parts["values"] = loss.value_loss / loss.value_span if loss.value_span else 0.0
-    if loss.pattern_loss is not None:
-        parts["pattern"] = loss.pattern_loss
+    # Without a pattern nothing is left of a shape.
+    parts["pattern"] = 1.0 if loss.pattern_loss is None else loss.pattern_loss
     mean = sum(parts.values()) / max(len(parts), 1)
     return {"both": mean, **parts, "withheld": loss.suppressed_share}, {"groups": loss.groups}

@@ -79,8 +79,9 @@ def check(evidence: Evidence) -> Verdict:
 
 def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
     """Judge the table; its cells, if it can be read and every envelope is possible."""
-    findings.check("every row has a group, and a letter within its level for every instant of the pattern")
     release = evidence.release
+    letters = ", and a letter within its level for every instant of the pattern"
+    findings.check(f"every row has a group{letters if release.manifest['series']['pattern'] else ''}")
     try:
         runs = evidence.runs
     except BundleError as error:
@@ -125,7 +126,9 @@ def _check_envelopes(digits: int | None, runs: Published, findings: Findings) ->
 def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
     k, p, manifest = evidence.k, evidence.p, evidence.release.manifest
     most, counts, rows = manifest["parameters"]["max_level"], manifest["counts"], len(cells.of_row)
-    findings.check(f"no level is above {most}")
+    has_patterns = bool(manifest["series"]["pattern"])
+    if has_patterns:
+        findings.check(f"no level is above {most}")
     above = cells.rows[(cells.levels > most).any(axis=1)].sum()
     findings.expect_none("pattern:level", rows=above, most=most)
     findings.check("row, group and cell counts are those of the manifest")
@@ -138,7 +141,8 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     stated = counts["suppressed"]
     findings.expect("suppressed:stated", stated < p, stated=stated, p=p)
     findings.check(f"every envelope is shared by at least {k} rows")
-    findings.check(f"every pattern of a group is shared by at least {p} of its rows")
+    if has_patterns:
+        findings.check(f"every pattern of a group is shared by at least {p} of its rows")
     for code, shared, least in (("group-below-k", sizes, k), ("cell-below-p", cells.rows, p)):
         smallest = int(shared.min(initial=least))
         findings.expect_none(code, below=shared < least, least=least, smallest=smallest)

@@ -107,7 +107,7 @@ def anonymize_series(
     {'group': 1, 'night_lo': 1.0, 'night_hi': 2.0}
     """
     SeriesParameters.refuse_unknown(removed)
-    if publish_pattern in ([], ()):
+    if isinstance(publish_pattern, list | tuple) and not publish_pattern:
         p, publish_pattern = 1, None
     parameters = SeriesParameters.from_call(locals())
     require_roles(roles)

@@ -80,7 +80,7 @@ class Facts(ReleaseFacts):
             ("series withheld", counts["suppressed"]),
             ("instants", len(self.manifest["series"]["instants"])),
             ("groups of one envelope", counts["groups"]),
-            ("patterns in them", counts["cells"]),
+            *([("patterns in them", counts["cells"])] if self.manifest["series"]["pattern"] else []),
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:

@@ -170,6 +170,8 @@ class _Scene:
         return Posterior(best, after.weight), after, parts
 
     def by_correlation(self) -> Chances:
+        if self.exact:  # values are beside the quasi-identifiers, and nothing is left to learn
+            return self.by_published_slot()
         published, bucket = self.published, self._bucket_of_each()
         true = self.value[published]
         before = self._posterior(self.original[published], published)

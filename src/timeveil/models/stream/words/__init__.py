@@ -150,7 +150,10 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
         if tried is not None:
             rows.append((name, *_chances(tried.after, bounds)))
             for fate, chances in tried.parts.items():
-                rows.append((f"  {_PARTS.get(fate, fate)}", *_chances(chances, bounds)))
+                numbers = _chances(chances, bounds)
+                if fate in ("guess", "sure"):  # right or wrong: only the mean says something
+                    numbers = (*numbers[:2], *["–"] * (1 + len(bounds)))
+                rows.append((f"  {_PARTS.get(fate, fate)}", *numbers))
     head = ("chance of knowing the true value", "people", "mean", "worst")
     caption = f"What an outsider finds who knows {slots}"
     table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
@@ -200,7 +203,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
         tried.append((f.returning or attack(f.evidence, StreamAdversary("several-slots")), None))
-    if f.counts["buckets"] and f.original.roles.quasi_columns:
+    if f.counts["buckets"] and f.original.roles.quasi_columns and f.original.rows <= CHEAP_ROWS:
         tried.append((f.learnt or attack(f.evidence, StreamAdversary("correlation")), None))
     attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
     progress("measuring", 0.6)
