@@ -123,7 +123,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     attacks that many people; None attacks everyone, or as many as some seconds allow.
 
     >>> SeriesAdversary(values=2, tolerance=0.5, pattern=True).as_dict()
-    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'pattern_of': None, 'seed': 0, 'sample': None}
+    {'values': 2, 'tolerance': 0.5, 'pattern': True, 'seed': 0, 'sample': None, 'pattern_of': None}
     """
 
     values: int | Sequence[str] | Literal["all"] | None = parameter(
@@ -131,12 +131,12 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
         default="all", example=3, metavar="N|all|none|C,C,...")
     tolerance: float = parameter("How far off known values may be.", default=0, at_least=0, example=0.5)
     pattern: bool = parameter("The outsider also knows the shape.", default=False)
-    pattern_of: tuple[str, ...] | None = parameter(
-        "With --pattern: instants whose part of the shape is known; all if not set.",
-        default=None, example=["h00..h05"], applies_with="pattern")
     seed: int = parameter("Seed of random choices.", default=0, at_least=0, example=1)
     sample: int | None = parameter(
         "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000)
+    pattern_of: tuple[str, ...] | None = parameter(
+        "With --pattern: instants whose part of the shape is known; all if not set.",
+        default=None, example=["h00..h05"], applies_with="pattern")
 
     def __post_init__(self) -> None:
         if isinstance(self.values, Sequence) and not isinstance(self.values, str):
