@@ -9,12 +9,22 @@ from datetime import date as day
 from functools import cache
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from timeveil.domain.parameter import Checked, Parameter, Parameters, Problem, optional, parameter, rule
+from timeveil.domain.parameter import (
+    Checked,
+    Parameter,
+    Parameters,
+    Problem,
+    Range,
+    optional,
+    parameter,
+    rule,
+)
 from timeveil.errors import InfeasibleError
 
 Decimal = Literal["point", "comma"]
 Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
 READING = ("zone", "unit", "time_format", "decimal", "delimiter", "encoding", "sheet")
+SEED = Parameter("seed", "whole", "Secret number to draw with.", range=Range(0, 2**128), example=7)
 B = TypeVar("B")
 LARGEST_LOSS = 0.25  # above it, withholding is refused unless allowed, and not offered as a way out
 LONGEST = 200  # characters of a text at the head of a report

@@ -21,7 +21,7 @@ class ShiftParameters(Reading):
         "Shift by whole weeks, or to about the same time of the year.", "weekday"
     )
     seed: int | None = optional(
-        "Seed of the shifts, for tests; secret and random if not set.", 1, private=True
+        "Seed of the shifts, for tests; secret and random if not set.", 1, private=True, at_least=0
     )
     nulls: Literal["error", "withhold"] = parameter(
         "Rows without a person or a time: refuse or leave out.", default="error", example="withhold"

@@ -87,6 +87,18 @@ def test_instants_to_publish_are_names(names):
             tv.anonymize_series(loads(), LOADS, k=4, p=2, **{option: names})
 
 
+@pytest.mark.parametrize("seed", [-1, 1.5, "x"])
+def test_the_seed_of_exchanged_numbers_is_checked(seed):
+    with pytest.raises(tv.ParameterError, match="`seed` must be a whole number from 0"):
+        tv.anonymize_series(loads(), LOADS, k=4, p=2, seed=seed)
+
+
+def test_the_seed_of_shifts_is_checked():
+    table = pa.table({"who": ["a"], "at": ["2024-01-01"]})
+    with pytest.raises(tv.ParameterError, match="`seed` must be a whole number of at least 0"):
+        tv.shift_dates(table, tv.Roles(respondent="who", time="at"), seed=-1)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("numbers", [{"seed": -1}, {"seed": 1.5}, {"windows": -1}, {"queries": "x"}])
 def test_numbers_of_a_measurement_are_checked(kind, numbers):

@@ -28,8 +28,7 @@ import pyarrow as pa
 from timeveil.calendar.definitions import from_toml
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
-from timeveil.domain.lines import Decimal, Delimiter, refuse_loss
-from timeveil.domain.parameter import Parameter, Range
+from timeveil.domain.lines import SEED, Decimal, Delimiter, refuse_loss
 from timeveil.domain.protection import AnyProtection
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
@@ -65,11 +64,6 @@ _SHORT = ("groups_short", "rows_short")
 
 COMPARED_ROWS = 1_000_000
 """Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
-
-
-SEED = Parameter(
-    "seed", "whole", "Secret number that decoys are drawn with.", range=Range(0, 2**128), example=7
-)
 
 DURATIONS = "log:2,4,16"
 """How durations are made coarser where no hierarchy is given for them."""

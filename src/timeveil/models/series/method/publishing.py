@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.lines import Decimal, Delimiter, refuse_loss
+from timeveil.domain.lines import SEED, Decimal, Delimiter, refuse_loss
 from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release, decode_dictionaries
@@ -110,6 +110,7 @@ def anonymize_series(
     if isinstance(publish_pattern, list | tuple) and not publish_pattern:
         p, publish_pattern = 1, None
     parameters = SeriesParameters.from_call(locals())
+    seed = None if seed is None else SEED.check(seed)
     require_roles(roles)
     if parameters.l is not None and not roles.sensitive:
         hint = "name a column with {sensitive}, or leave {l} out"
