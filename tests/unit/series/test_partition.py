@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from timeveil.models.series.method.partition import Partition
-from timeveil.models.series.method.publishing import settled_order
+from timeveil.models.series.method.settling import settled_order
 
 NONE = pa.table({})
 

@@ -24,7 +24,7 @@ from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers, column_of, distinct, encode, mismatch, plain_type
 from timeveil.models.patterns.evidence.family import NONE, Family, Flags
-from timeveil.models.series.evidence import series_of, without_zeros
+from timeveil.models.series.evidence.original import series_of, without_zeros
 from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
 

@@ -28,7 +28,8 @@ from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
-from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Records, Symbols, floats_of
+from timeveil.models.series.evidence import Evidence, Mask, Published, Records, Symbols
+from timeveil.models.series.evidence.original import Floats, floats_of
 from timeveil.models.series.judges.features import bad
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised

@@ -23,7 +23,8 @@ from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
+from timeveil.models.series.evidence import Evidence, Mask, Symbols
+from timeveil.models.series.evidence.original import ABSENT, Floats, encode_numbers
 from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9  # a z-normalised value this near to a border may be on either side of it

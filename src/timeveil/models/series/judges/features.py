@@ -24,7 +24,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from timeveil.errors import ErrorCode, ParameterError, raising
-from timeveil.models.series.evidence import Bounds, Floats
+from timeveil.models.series.evidence import Bounds
+from timeveil.models.series.evidence.original import Floats
 
 Names: TypeAlias = tuple[str, ...]  # the instants of a series
 Range: TypeAlias = tuple[float | None, float | None]

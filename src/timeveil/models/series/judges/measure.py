@@ -28,7 +28,8 @@ from timeveil.domain.judgement import as_dict
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import withheld_by
-from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Records
+from timeveil.models.series.evidence import Evidence, Mask, Records
+from timeveil.models.series.evidence.original import ABSENT, Floats
 from timeveil.models.series.judges.query import spread
 from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
 

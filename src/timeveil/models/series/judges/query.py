@@ -21,7 +21,8 @@ from timeveil.domain.judgement import Estimate
 from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Floats, Mask, Published
+from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Mask, Published
+from timeveil.models.series.evidence.original import Floats
 from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
 from timeveil.symbols import reconstructed, z_normalised

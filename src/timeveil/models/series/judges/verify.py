@@ -20,7 +20,8 @@ from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.row_order import check_row_order, compared_rows
-from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
+from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published
+from timeveil.models.series.evidence.original import encode_numbers
 from timeveil.models.series.judges import definition
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements

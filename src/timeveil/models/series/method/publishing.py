@@ -35,15 +35,8 @@ from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.diversity import check_numbers, diversified
 from timeveil.models.series.method.paper import kapra, naive
-from timeveil.models.series.method.partition import (
-    Labels,
-    Matrix,
-    Partition,
-    Symbols,
-    equal_before,
-    numbered_as_met,
-    runs_of,
-)
+from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, numbered_as_met
+from timeveil.models.series.method.settling import group_numbers, settled_order
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
 from timeveil.reading.repetition import refuse_repetition
@@ -219,7 +212,7 @@ def assemble(
     ranks = pa.array(np.append(rank, -1)[cell_of])
     visible = [ranks, *attributes.columns]
     content = row_keys(pa.table(visible, names=[f"{position}" for position in range(len(visible))]))
-    number = _group_numbers(low, high, partition.group, content)
+    number = group_numbers(low, high, partition.group, content)
     series = np.flatnonzero(partition.group >= 0)
     order = series[np.lexsort((content[series], number[partition.group[series]]))]
     group, cell = number[partition.group[order]], cell_of[order]
@@ -282,47 +275,6 @@ def assemble(
     return Release(promise, manifest, {"data": data}), ledger
 
 
-def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ...]) -> Labels:
-    """Rows sorted by their values; equal series take turns by what is sensitive.
-
-    >>> ill = pa.table({"ill": ["a", "a", "b", "b"]})
-    >>> settled_order(np.array([[1.0], [1.0], [1.0], [0.0]]), ill, ("ill",)).tolist()
-    [3, 0, 2, 1]
-    """
-    order, runs = _by_values(matrix)
-    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
-    if len(tied) and attributes.num_columns:
-        rows = attributes.take(pa.array(order[tied]))
-        secret, content = row_keys(rows.select(list(sensitive))), row_keys(rows, sensitive)
-        by_secret = np.lexsort((content, secret, runs[tied]))
-        # The first of each sensitive value, the second of each, and so on.
-        differs = [np.diff(keys[by_secret], prepend=-1) != 0 for keys in (secret, runs[tied])]
-        value = np.cumsum(differs[0] | differs[1])
-        turn = np.empty(len(tied), np.int64)
-        turn[by_secret] = equal_before(value)
-        order[tied] = order[tied][np.lexsort((content, turn, runs[tied]))]
-    return order
-
-
-def _by_values(rows: Matrix) -> tuple[Labels, Labels]:
-    """Rows sorted from the first column to the last, and numbers that equal neighbours share."""
-    order = np.argsort(rows[:, 0])
-    runs = _equal_runs(rows[order, :1])
-    # The first column settles nearly all; only rows that tie there are sorted by every column.
-    tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
-    if len(tied) == 0:
-        return order, runs
-    # In the order of the input, so that the stable sort leaves equal rows in it.
-    unsettled = np.sort(order[tied])
-    order[tied] = unsettled[np.lexsort(rows[unsettled].T[::-1])]
-    return order, _equal_runs(rows[order])
-
-
-def _equal_runs(rows: Matrix) -> Labels:
-    """Sorted rows numbered so that equal ones share a number."""
-    return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
-
-
 def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, Symbols, Labels]:
     """The cell of each series, -1 if suppressed; letters, levels and rank of each cell, in that order.
 
@@ -345,18 +297,6 @@ def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, S
     cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
     cell[used] = number
     return cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first]
-
-
-def _group_numbers(low: Matrix, high: Matrix, group: Labels, content: Labels) -> Labels:
-    """The rank of each group by its envelope; equal envelopes by what their rows show."""
-    bounds = np.stack([low, high], axis=2).reshape(len(low), -1)
-    order, runs = _by_values(bounds)
-    if len(runs) and runs[-1] + 1 < len(runs):
-        rows, begins = runs_of(group)
-        contents = [sorted(content[part].tolist()) for part in np.split(rows, begins[1:-1])]
-        ranked = sorted(zip(runs.tolist(), order.tolist(), strict=True), key=lambda g: (g[0], contents[g[1]]))
-        order = np.array([number for _, number in ranked], np.int64)
-    return np.argsort(order)
 
 
 def _columns(values: Sequence[str], relation: Relation, schema: pa.Schema) -> list[dict[str, str]]:
