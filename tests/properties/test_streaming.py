@@ -200,7 +200,7 @@ def test_undo_of_a_relay_leaves_all_as_it_was(
         assert loss - oracle.loss(window) == relay.gain
         done.append(relay)
     for relay in reversed(done):
-        window.undo(relay)
+        window.apply(relay, -1)
     assert standing(window) == before
 
 

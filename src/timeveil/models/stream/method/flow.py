@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -241,10 +242,10 @@ class WindowStream(Stream):
             reposition(self.window, l, options.filler, self._ties(slot))
         return [self._emit(final)] if self.first is not None and final >= self.first else []
 
-    def _ties(self, slot: int) -> list[int]:
-        """One random word per value: codes show in which order values first came, so they must not decide."""
-        words: list[int] = self.chance.words(slot, TIES, len(self.values.names)).tolist()
-        return words
+    def _ties(self, slot: int) -> Callable[[int], int]:
+        """A random word per value: codes show in which order values first came, so they must not decide."""
+        words = cache(lambda: self.chance.words(slot, TIES, len(self.values.names)).tolist())
+        return lambda value: words()[value]
 
     def _solve(self) -> None:
         """The first window as one integer program."""

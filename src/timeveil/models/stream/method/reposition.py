@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import neg
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -29,14 +30,14 @@ import numpy as np
 from timeveil.errors import EngineError
 
 Filler = Literal["never", "last_chance", "always"]
-Ties = Sequence[int] | None
-"""A random number for every value, which decides between equal gains; None: the smallest value wins."""
+Ties = Callable[[int], int]
+"""The random number of a value, which decides between equal gains; without it the smallest value wins."""
 Move = tuple[int, int | None, int]
 """Origin, the slot left (None for a record that was withheld), the slot entered."""
 Published = dict[int, dict[int, int]]  # value to origin to number of records
 
 
-def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = None) -> None:
+def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = neg) -> None:
     """Algorithm OptimalReposition (Figure 4) on the last slot of the window."""
     lifted = True
     while lifted:
@@ -51,7 +52,7 @@ def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:
     {0: 2, 1: 2, 2: 2, 3: 1, 4: 1}
     """
     most = largest_level(counts.values(), l)
-    return {value: min(count, most) for value, count in counts.items()}
+    return {value: count if count < most else most for value, count in counts.items()}
 
 
 def largest_level(counts: Collection[int], l: int) -> int:
@@ -87,12 +88,13 @@ class Relay(NamedTuple):
     """Records of one value, each entering the slot that the next one leaves (eqs. 3 and 4).
 
     `gain` is what the relay saves (eqs. 5 and 6). A relay that starts with a published record saves nothing
-    and costs its moves.
+    and costs its moves. So many `copies` of it can follow each other: the same records are next every time.
     """
 
     value: int
     gain: int
     moves: tuple[Move, ...]
+    copies: int
 
 
 class Window:
@@ -100,7 +102,7 @@ class Window:
 
     `move[d]` is the cost of moving by d slots, `withhold(value)` the cost of withholding one record.
     `waiting` sums the withheld records of all slots by value. `relay` plans the relay of one withheld
-    record, `apply` carries it out, `undo` takes it back exactly.
+    record, `apply` carries it out or takes it back.
 
     >>> window = Window(2, move=(0, 1, 2), withhold=lambda value: 5)
     >>> window.arrive(1, published={}, withheld={0: 1})
@@ -122,17 +124,21 @@ class Window:
 
     def arrive(self, number: int, published: Mapping[int, int], withheld: dict[int, int]) -> None:
         """Add the next slot with its own records only; the oldest leaves if the window is full."""
-        natives = {value: {number: count} for value, count in published.items() if count}
-        self.place(number, natives, {value: count for value, count in withheld.items() if count})
+        counts = {value: count for value, count in published.items() if count}
+        natives = {value: {number: count} for value, count in counts.items()}
+        withheld = {value: count for value, count in withheld.items() if count}
+        self._enter(Slot(number, natives, withheld, counts, sum(counts.values())))
 
     def place(self, number: int, published: Published, withheld: dict[int, int]) -> None:
         """Add the next slot as planned, records moved into it included."""
-        # At most `width` slots, so no withheld record can end further than width - 1 slots from its origin.
-        self.leave(number - self.width)
         counts = {value: sum(cell.values()) for value, cell in published.items()}
-        self.slots[number] = Slot(number, published, withheld, counts, sum(counts.values()))
-        self.last = number
-        for value, count in withheld.items():
+        self._enter(Slot(number, published, withheld, counts, sum(counts.values())))
+
+    def _enter(self, slot: Slot) -> None:
+        # At most `width` slots, so no withheld record can end further than width - 1 slots from its origin.
+        self.leave(slot.number - self.width)
+        self.slots[slot.number], self.last = slot, slot.number
+        for value, count in slot.withheld.items():
             _add(self.waiting, value, count)
         # Every plan ended in the slot that was the last until now.
         self._planned.clear()
@@ -164,6 +170,7 @@ class Window:
         move, last, width = self.move, self.last, self.width
         moves: list[Move] = [(origin, source, begin)] if begin == last else []
         carried, at, cost = origin, begin, 0
+        copies = self.slots[begin].withheld[value] if source is None else 1
         for number in range(begin + 1, last + 1):
             cell = self.slots[number].published.get(value)
             # Where the value has no record, nobody can hand over: the carried record passes through.
@@ -175,18 +182,15 @@ class Window:
             cost += move[number - carried] - move[at - carried]
             moves.append((carried, source, number))
             at = source = number
-            if cell is not None:
-                carried = number if number in cell else max(carried, *cell)
+            if cell is not None and number < last:
+                latest = number if number in cell else max(carried, *cell)
+                if latest != carried:
+                    carried, copies = latest, min(copies, cell[latest])
         saved = self.withhold(value) if moves[0][1] is None else 0
-        return Relay(value, saved - cost, tuple(moves))
+        return Relay(value, saved - cost, tuple(moves), copies)
 
-    def apply(self, relay: Relay) -> None:
-        self._carry(relay, 1)
-
-    def undo(self, relay: Relay) -> None:
-        self._carry(relay, -1)
-
-    def _carry(self, relay: Relay, by: int) -> None:
+    def apply(self, relay: Relay, by: int = 1) -> None:
+        """Carry out copies of a relay, or with a negative number take them back."""
         value, slots = relay.value, self.slots
         for origin, left, entered in relay.moves:
             if left is None:
@@ -204,7 +208,10 @@ class Window:
                 if value not in slot.counts:
                     del slot.published[value]
         # A relay changes counts of one value only: the plans of all others stay valid.
-        self._planned.pop(value, None)
+        if 0 < by < relay.copies:
+            self._planned[value] = relay._replace(copies=relay.copies - by)
+        else:
+            self._planned.pop(value, None)
 
 
 def _add(counts: dict[int, int], key: int, by: int) -> None:
@@ -227,14 +234,14 @@ def fill_level(window: Window) -> None:
     most = level(slot)
     # A copy, because relaying the last waiting record of a value removes its entry.
     for value in list(window.waiting):
-        while slot.counts.get(value, 0) < most:
+        while (room := most - slot.counts.get(value, 0)) > 0:
             relay = window.relay(value)
             if relay is None or relay.gain <= 0:
                 break
-            window.apply(relay)
+            window.apply(relay, min(room, relay.copies))
 
 
-def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = None) -> bool:
+def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = neg) -> bool:
     """Strategy II, LL-Reposition: raise the level by one if that gains, else change nothing (§V.A)."""
     slot = window.slots[window.last]
     most = level(slot)
@@ -256,23 +263,25 @@ def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = No
         relays.append(best)
     if len(relays) == needed and sum(relay.gain for relay in relays) > 0:
         return True
-    # Later relays start from what earlier ones left, so they are undone first.
+    # Later relays start from what earlier ones left, so they are taken back first.
     for relay in reversed(relays):
-        window.undo(relay)
+        window.apply(relay, -1)
     return False
 
 
-def _best(window: Window, most: int, spare: int | None, ties: Ties = None) -> Relay | None:
+def _best(window: Window, most: int, spare: int | None, ties: Ties = neg) -> Relay | None:
     """The relay of the largest gain, of any sign, among values that are not above the level."""
     counts = window.slots[window.last].counts
     candidates = [window.relay(value) for value in window.waiting if counts.get(value, 0) <= most]
     if spare is not None:
         candidates += _fillers(window, most, spare)
-
-    def rank(relay: Relay) -> tuple[int, int]:
-        return relay.gain, -relay.value if ties is None else ties[relay.value]
-
-    return max(filter(None, candidates), key=rank, default=None)
+    relays = [relay for relay in candidates if relay is not None]
+    highest = max((relay.gain for relay in relays), default=0)
+    return max(
+        (relay for relay in relays if relay.gain == highest),
+        key=lambda relay: ties(relay.value),
+        default=None,
+    )
 
 
 def _fillers(window: Window, most: int, l: int) -> Iterator[Relay | None]:
@@ -297,7 +306,7 @@ def solve_window(
     l: int,
     move: Sequence[int],
     withhold: Callable[[int], int],
-    ties: Ties = None,
+    ties: Ties = neg,
 ) -> tuple[dict[int, Published], dict[int, dict[int, int]]]:
     """The first window solved exactly (§III: "the more expensive integer linear program").
 
@@ -309,7 +318,7 @@ def solve_window(
     flows = [
         (value, origin, slot)
         for origin, counts in enumerate(snapshots)
-        for value in sorted(counts, key=None if ties is None else ties.__getitem__)
+        for value in sorted(counts, key=ties)
         for slot in range(origin, len(snapshots))
     ]
     # A published record costs its move and saves its withholding: the loss of eq. 1, less a constant.
