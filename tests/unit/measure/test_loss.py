@@ -119,6 +119,30 @@ def test_windows_ask_for_values_however_rows_were_made_coarser(recode):
         assert guess[n] == pytest.approx(answer(release, WindowCount(between=(low, high), where=asked)).value)
 
 
+@pytest.mark.parametrize("finest", ["month", "year"])
+def test_a_row_at_the_finest_granularity_loses_no_time(finest):
+    """Months and years have several widths: the narrowest is that of those that occur."""
+    when = [dt.date(year, 1, 5) for year in (2001, 2002, 2003) for _ in range(4)]
+    table = pa.table({"who": [*"abcd"] * 3, "when": when})
+    roles = tv.Roles(respondent="who", time="when")
+    release, ledger = tv.generalize_time(table, roles, k=4, granularities=[finest, "decade"])
+    assert release.manifest["granularity"] == finest
+    assert measure(release, ledger, windows=0).bits == {"when": 0.0}
+
+
+@pytest.mark.parametrize("k", [3, 12])
+def test_the_bits_are_those_of_the_run(k):
+    visits = clinic_visits(rows=600, seed=k)
+    roles = tv.Roles(respondent="patient", time="taken_at", quasi=["zip", "age"], drop="rest")
+    ways = {"zip": "prefixes:4,3", "age": "intervals:10,20,40"}
+    names = ["month", "quarter", "year", "all"]
+    pair = tv.generalize_time(visits, roles, k, hierarchies=ways, granularities=names)
+    local = tv.generalize_time(visits, roles, k, hierarchies=ways, granularities=names, recode="local")
+    measured = {"global": measure(*pair, windows=0), "local": measure(*local, windows=0)}
+    bits = {way: loss.bits_per_row for way, loss in measured.items()}
+    assert bits == pytest.approx(pair[1].facts["bits"], abs=1e-5)
+
+
 def test_an_empty_release_has_no_loss():
     loss = measure(*oracle.build(oracle.Case([], 3)))
     assert (loss.rows, loss.groups, loss.windows, loss.width_after) == (0, 0, 0, 0)

@@ -18,12 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import Floats, withheld_by
-from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence
+from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, People, bounds_of, observed
 from timeveil.models.events.judges.query import shares
 
 _LEAST_SHARE = 0.001
@@ -39,9 +40,8 @@ class Loss:
     width of a published row's granule, in `width_unit` (`second`, or `month` on an axis of months); a granule
     without a start or an end counts as wide as the data; `width_effective` is their geometric mean. `bits` is
     what a published row loses on average per generalised quasi-identifier, -log2 P(value | label), and of the
-    time, log2(width / narrowest width), the narrowest being that of the finest granularity that was allowed.
-    `window_error_median` and `window_error_mean` are
-    relative errors of `windows` random window counts against all original rows; a true count below 0.1 % of
+    time, log2(width / narrowest width), the narrowest being that of all granules that rows could have been
+    published in. `window_error_median` and `window_error_mean` are relative errors of `windows` random window counts against all original rows; a true count below 0.1 % of
     the rows is taken as 0.1 %.
     """
 
@@ -111,15 +111,30 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
 
 def _widths(evidence: Evidence) -> Floats:
     """The width of every published row's granule; an endless one is cut to the extent of the data."""
-    people, granules = evidence.people, evidence.granules
-    granule = evidence.granule[evidence.published]
-    if not len(granule):
-        return np.zeros(0)
+    granules, granule = evidence.granules, evidence.granule[evidence.published]
+    return _width(evidence.people, granules.start, granules.end)[granule] if len(granule) else np.zeros(0)
+
+
+def _width(people: People, start: Integers, end: Integers) -> Floats:
     moments = people.moment[people.complete]
-    start = np.where(granules.start == LOWEST, moments.min(), granules.start)
-    end = np.where(granules.end == HIGHEST, moments.max() + people.resolution, granules.end)
-    widths: Floats = np.maximum(end - start, 1)[granule].astype(float)
-    return widths
+    start = np.where(start == LOWEST, moments.min(), start)
+    end = np.where(end == HIGHEST, moments.max() + people.resolution, end)
+    return np.maximum(end - start, 1).astype(float)
+
+
+def _narrowest(evidence: Evidence) -> float:
+    """The width of the narrowest granule that a row could have been published in."""
+    people, candidates = evidence.people, evidence.release.manifest["candidates"]
+    calendar = evidence.private.facts.get("calendar", {})
+    allowed = [
+        calendar[name] for name, stated in candidates.items() if stated["allowed"] and name in calendar
+    ]
+    levels = [fit(Granularity.from_dict(definition), people.axis) for definition in allowed]
+    timeline, _ = observed(people, levels, "skip")
+    bounds = [(granules.start, granules.end) for granules in map(timeline.granules_of, levels)]
+    edges = (bounds_of(people.axis, *map(pa.chunked_array, zip(pair))) for pair in bounds)
+    widths = [_width(people, *pair).min(initial=np.inf) for pair in edges]
+    return float(max(min(widths, default=1), people.resolution))
 
 
 def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
@@ -138,16 +153,8 @@ def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
             bits += float(np.log2(often).sum())
         if any(levels):
             lost[name] = bits / len(widths)
-    calendar = evidence.private.facts.get("calendar", {})
-    allowed = [
-        name for name, candidate in evidence.release.manifest["candidates"].items() if candidate["allowed"]
-    ]
-    shortest = [Granularity.from_dict(calendar[name]).rule.shortest for name in allowed if name in calendar]
-    narrowest = max(min(shortest, default=1), people.resolution)
-    lost[evidence.release.manifest["time"]["column"]] = float(
-        np.log2(np.maximum(widths / narrowest, 1)).mean()
-    )
-    return lost
+    times = np.log2(np.maximum(widths / _narrowest(evidence), 1))
+    return lost | {evidence.release.manifest["time"]["column"]: float(times.mean())}
 
 
 @dataclass(frozen=True, slots=True)
