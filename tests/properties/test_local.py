@@ -209,9 +209,9 @@ def test_of_two_orders_of_the_steps_the_better_is_taken(monkeypatch):
     tables = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        draws = zip(rng.integers(20, size=80), rng.integers(20, 42, size=80), rng.integers(40, size=80))
+        draws = rng.integers((0, 20, 0), (20, 42, 40), size=(80, 3)).tolist()
         rows = [
-            (f"p{who}", int(age), "fm"[age % 2], "x", dt.date(2006, 1, 1) + dt.timedelta(int(day)))
+            (f"p{who}", age, "fm"[age % 2], "x", dt.date(2006, 1, 1) + dt.timedelta(day))
             for who, age, day in draws
         ]
         tables.append(rows)

@@ -41,8 +41,8 @@ class Loss:
     without a start or an end counts as wide as the data; `width_effective` is their geometric mean. `bits` is
     what a published row loses on average per generalised quasi-identifier, -log2 P(value | label), and of the
     time, log2(width / narrowest width), the narrowest being that of all granules that rows could have been
-    published in. `window_error_median` and `window_error_mean` are relative errors of `windows` random window counts against all original rows; a true count below 0.1 % of
-    the rows is taken as 0.1 %.
+    published in. `window_error_median` and `window_error_mean` are relative errors of `windows` random window
+    counts against all original rows; a true count below 0.1 % of the rows is taken as 0.1 %.
     """
 
     ALSO: ClassVar = ("suppressed_share", "bits_per_row")
@@ -119,7 +119,8 @@ def _width(people: People, start: Integers, end: Integers) -> Floats:
     moments = people.moment[people.complete]
     start = np.where(start == LOWEST, moments.min(), start)
     end = np.where(end == HIGHEST, moments.max() + people.resolution, end)
-    return np.maximum(end - start, 1).astype(float)
+    widths: Floats = np.maximum(end - start, 1).astype(float)
+    return widths
 
 
 def _narrowest(evidence: Evidence) -> float:

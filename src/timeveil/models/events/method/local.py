@@ -15,6 +15,7 @@ Cost: `tiling` sorts the visits once per combination of levels and granularity, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -141,8 +142,8 @@ class Scale:
 
     def uneven_bits(self, node: Node) -> float:
         """What a row loses at a step, so averaged that rows which lose much count for more."""
-        mean = np.average(self.bits(node) ** 4, weights=self.cells.rows)
-        return round(float(mean) ** 0.25, 9)
+        mean = float(np.average(self.bits(node) ** 4, weights=self.cells.rows))
+        return round(math.sqrt(math.sqrt(mean)), 9)
 
     def _mean_width(self, granularity: str) -> float:
         """What the time of a row loses on average, in bits.
