@@ -38,7 +38,7 @@ class CsvFile:
     def __init__(self, path: Path, delimiter: str | None = None, encoding: str | None = None) -> None:
         self.name: str | None = path.name
         self._file = TextFile(path, "CSV", encoding)
-        self._may_be_western = encoding is None and not self._file.is_copied
+        self._may_be_western = encoding is None and self._file.copy is None
         self._is_utf8 = self._is_western = False
         with raising(self._file.refusal, on=FAILURES), self._file.open() as stream:
             head = stream.read(HEADER_BYTES)
@@ -48,7 +48,8 @@ class CsvFile:
         first, _, _ = text.removeprefix(_MARK).partition("\n")
         stated = first.rstrip("\r").removeprefix("sep=") if first.startswith("sep=") else ""
         start = len(text) - len(text.removeprefix(_MARK)) + (len(first) + 1 if len(stated) == 1 else 0)
-        marks = [DELIMITERS[delimiter]] if delimiter else [stated] if len(stated) == 1 else _usual(path)
+        usual = ["\t"] if ".tsv" in path.name.lower() else list(DELIMITERS.values())
+        marks = [DELIMITERS[delimiter]] if delimiter else [stated] if len(stated) == 1 else usual
         self.delimiter = max(marks, key=lambda mark: _columns(text[start:], mark))
         names, length = self._header(text[start:], is_complete=len(head) < HEADER_BYTES)
         self._begin = len(text[: start + length].encode("utf-8", "surrogateescape"))
@@ -83,8 +84,9 @@ class CsvFile:
                 self._file.refuse_more(count := count + batch.nbytes)
                 has_line_breaks |= self._check_bytes(batch)
                 yield pa.table([self._text(batch.column(name)) for name in positions], schema)
-        # A quote that never closes hides all later rows in one cell.
-        if has_line_breaks and self._has_odd_quotes() and (misfit := self._misfit()):
+        # A quote that never closes hides all later rows in one cell; those of a cell that closes are even.
+        odd_quotes = has_line_breaks and sum(block.count(b'"') for block in self._file.blocks()) % 2
+        if odd_quotes and (misfit := self._misfit()):
             raise self._file.fault("malformed", misfit)
 
     def _header(self, text: str, *, is_complete: bool) -> tuple[list[str], int]:
@@ -152,10 +154,6 @@ class CsvFile:
         if self._is_western and (self._is_utf8 or not self._may_be_western):
             raise self._file.fault("not text", "UTF-8")
 
-    def _has_odd_quotes(self) -> bool:
-        """Whether quotes do not pair up; a quoted cell has an even number of them, doubled ones included."""
-        return bool(sum(block.count(b'"') for block in self._file.blocks()) % 2)
-
     def _misfit(self) -> str:
         """Which row has an open quote or another number of cells than the header; found by reading again."""
         number = 0
@@ -174,15 +172,11 @@ class CsvFile:
 
     def _refusal(self, cause: Exception) -> Exception:
         error = self._file.refusal(cause)
-        if getattr(error, "code", "") != "file-unreadable" or getattr(cause, "errno", None) is not None:
+        if isinstance(cause, OSError) or getattr(error, "code", "") != "file-unreadable":
             return error
-        with suppress(pa.ArrowException, OSError):
+        with suppress(OSError):
             error = self._file.fault("malformed", self._misfit())
         return error
-
-
-def _usual(path: Path) -> list[str]:
-    return ["\t"] if ".tsv" in path.name.lower() else list(DELIMITERS.values())
 
 
 def _columns(text: str, delimiter: str) -> tuple[bool, int]:

@@ -137,7 +137,7 @@ def _read(texts: pa.Array, pattern: str, way: str) -> Dates:
         is_day_first = is_month_first
     else:
         day_first, is_day_first = days_of(year, day, month)
-        is_date, values = is_day_first | is_month_first, _digits(year, month, day) * DAY_MS + clock
+        is_date, values = is_day_first | is_month_first, ((year * 100 + month) * 100 + day) * DAY_MS + clock
         month_first = np.where(is_day_first & is_month_first, month_first - day_first, 1)
     good = is_date & is_clock
     has_clock = pc.not_equal(fields.field("H"), "") if "H" in present else pa.array([False] * len(rows))
@@ -181,10 +181,6 @@ def is_compact(numbers: Ints) -> Flags:
         return near
     clipped = np.where(near, numbers, 0)
     return near & days_of(clipped // 10_000, clipped // 100 % 100, clipped % 100)[1]
-
-
-def _digits(year: Ints, month: Ints, day: Ints) -> Ints:
-    return (year * 100 + month) * 100 + day
 
 
 def from_digits(column: pa.ChunkedArray, *, day_first: bool = False) -> pa.ChunkedArray:

@@ -1,9 +1,11 @@
-"""Columns that give away by themselves what a release hides: a second time, or a value for each person.
+"""What gives people away whatever a method does: columns by themselves, and publishing people again.
 
 A kept or sensitive column is published as it is. If it reads as a time, it may tell when a row happened,
 however coarse the time column is. If a kept column is nearly unique, by row or by person, anyone who knows a
 value finds the row, and a pseudonym links the rows of a person. Both are refused unless the column is named
 in `accept_risk`; a nearly unique sensitive column is warned about. Decision 19 has the thresholds.
+
+Where nothing can be promised about two releases together, people who are in both are refused.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.lines import Reading
 from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.wording import listed
-from timeveil.errors import InputError, RolesError
+from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.reading.columns import is_text
 from timeveil.reading.encoding import Codes, encode
 
@@ -149,3 +153,45 @@ def _refused(risks: Mapping[str, Mapping[str, Any]], having: str) -> InputError:
     message = f"{'; '.join(reasons)}; it would be published unchanged"
     hint = "drop it or make it coarser before reading, or name it in {accept_risk} to publish it as it is"
     return InputError(message, hint=hint, code="risky-column", facts={"columns": dict(risks)})
+
+
+def refuse_repetition(
+    relation: Relation, parameters: Reading, is_apart: Callable[[Ledger], bool] = lambda _: False
+) -> None:
+    """Refuse a table with people whom one of the earlier releases shows, unless that is forced.
+
+    `is_apart` says of an earlier ledger that the same people may be in it, because it shows other periods.
+    """
+    values, contents = parameters.as_arguments(), type(parameters).contents
+    for number, ledger in enumerate(values["after"], start=1):
+        require_ledger(ledger)
+        common = people_in_common(relation, ledger.original)
+        if common == 0 or is_apart(ledger) or values["force"]:
+            continue
+        shown = f"the release of ledger {number} of `after` shows {common or 0:,} people of this table"
+        if common is None:
+            shown = f"this table and that of ledger {number} of `after` do not both name their people"
+        raise ParameterError(
+            f"{shown}, and nothing is promised over several releases of {contents}",
+            hint="publish other people, or go on with {force=True}: each release keeps its promise alone",
+            code="same-people",
+            facts={"ledger": number, "people": common},
+        )
+
+
+def require_ledger(ledger: Any) -> None:
+    """Refuse anything else, such as a path."""
+    if not isinstance(ledger, Ledger):
+        message = f"`after` has a {type(ledger).__name__}, not a ledger"
+        raise ParameterError(message, hint="open it first: open_ledger(path)")
+
+
+def people_in_common(*relations: Relation) -> int | None:
+    """How many people two tables have in common; None where one of them does not name its people."""
+    names = []
+    for relation in relations:
+        if relation.roles.respondent not in relation.data.schema.names:
+            return None
+        people = decode_dictionaries(relation.table.select([relation.respondent]))
+        names.append(people.column(0).unique().cast(pa.string()).drop_null())
+    return int(pc.sum(pc.is_in(names[0], value_set=names[1])).as_py() or 0)

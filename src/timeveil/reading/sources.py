@@ -26,8 +26,7 @@ from timeveil.reading import parquet_file as parquet
 from timeveil.reading.csv_file import CsvFile
 from timeveil.reading.excel_file import ExcelFile
 from timeveil.reading.files import file_size, limits, read_error, refuse_columns
-from timeveil.reading.json_file import JsonLines
-from timeveil.reading.text_file import PACKED
+from timeveil.reading.text_file import PACKED, JsonLines
 
 _ARROW_FAULTS = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, EOFError, MemoryError)
 _ARROW_MAGIC = b"ARROW1"

@@ -96,7 +96,7 @@ class Spellings:
 
     def push(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """The cells, folded if that is asked for; what is not in its normal form then is noted."""
-        if self._fold and not is_plain(column):
+        if self._fold and not all(map(_is_plain_ascii, _texts(column))):
             column = pa.chunked_array([self._folded(chunk) for chunk in decoded(column).chunks])
         self.note(column)
         return column
@@ -148,11 +148,6 @@ class Spellings:
         return pa.array(forms, chunk.type).take(coded.indices)
 
 
-def is_plain(column: pa.ChunkedArray) -> bool:
-    """Whether no text can be another spelling, at a glance."""
-    return all(map(_is_plain_ascii, _texts(column)))
-
-
 def without_nameless(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text in which nothing is seen becomes null: a missing name must not count as a person."""
     kind = column.type
@@ -171,8 +166,7 @@ def _texts(column: pa.ChunkedArray) -> Iterator[pa.Array]:
     for chunk in column.chunks:
         values: Any = chunk
         if is_list(chunk.type):
-            values = chunk.flatten()
-            values = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+            values = decoded(chunk.flatten())
         if is_text(values.type):
             yield values.dictionary if pa.types.is_dictionary(values.type) else values
 

@@ -1,22 +1,35 @@
-"""The bytes of a text file, unpacked and in UTF-8.
+"""The bytes of a text file, unpacked and in UTF-8; and JSON lines, an object a line, its keys the columns.
 
 A file in another encoding is first copied, in UTF-8, to a private temporary file: pyarrow can hang or abort
 when it reads from a Python object that fails. A byte order mark tells UTF-16; other encodings have none.
+
+As in CSV, every cell of JSON lines is text, numbers exactly as written; null and a missing key are null. A
+list of plain values is a list of texts, such as the items of a transaction. The first lines name the columns,
+and say which hold lists.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+import io
+import json
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from timeveil.domain.stored import PrivateFolder, private_file
 from timeveil.errors import ErrorCode, InputError, ParameterError, raising, raising_each
-from timeveil.reading.files import UNLIMITED, limits, read_error, temporary_file_error, too_large
+from timeveil.reading.files import (
+    UNLIMITED,
+    limits,
+    read_error,
+    refuse_columns,
+    temporary_file_error,
+    too_large,
+)
 
 BLOCK_BYTES = 1 << 21  # no row is longer; some tens of blocks are in memory at a time
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -29,6 +42,10 @@ _CODES: dict[str, ErrorCode] = {
 }
 _FAULTS = {
     "empty": ("`{name}` is empty", "name the columns in the first line"),
+    "damaged": (
+        "`{name}` is damaged or incomplete and cannot be unpacked",
+        "copy it again, or pack it again",
+    ),
     "malformed": (
         "`{name}` is not a readable {kind} file{detail}",
         "check that quotes close and that every row has as many cells as the header",
@@ -60,23 +77,19 @@ class TextFile:
         self.name = path.name
         self._compression = PACKED.get(path.suffix.lower())
         self.allowed = limits().allowance(path.stat().st_size) if self._compression else UNLIMITED
-        self._copy: PrivateFolder | None = None
+        self.copy: PrivateFolder | None = None
+        """The file in UTF-8, where it is in another encoding."""
         with raising(self.refusal, on=FAILURES), self.open() as stream:
             mark = stream.read(2)
         self.encoding = _known(encoding) or _MARKS.get(mark, "utf-8")
         """Of the file; what `open` gives is UTF-8."""
         if self.encoding not in ("utf-8", "utf-8-sig"):
-            self._copy = self._in_utf8()
-
-    @property
-    def is_copied(self) -> bool:
-        """Whether it is read in an encoding other than UTF-8."""
-        return self._copy is not None
+            self.copy = self._in_utf8()
 
     def open(self) -> Any:
         """Its bytes from the beginning."""
-        if self._copy is not None:
-            return pa.input_stream(str(self._copy.path / "text"), compression=None)
+        if self.copy is not None:
+            return pa.input_stream(str(self.copy.path / "text"), compression=None)
         return pa.input_stream(str(self.path), compression=self._compression)
 
     def blocks(self) -> Iterator[bytes]:
@@ -94,8 +107,8 @@ class TextFile:
         if isinstance(cause, MemoryError):
             return MemoryError()
         # Without the system's number it is what pyarrow says of a damaged packed file.
-        if isinstance(cause, OSError) and cause.errno is not None:
-            return read_error(self.name, cause)
+        if isinstance(cause, OSError):
+            return self.fault("damaged") if cause.errno is None else read_error(self.name, cause)
         if "straddling" in str(cause):
             return self.fault("long row", most=BLOCK_BYTES)
         return self.fault("malformed")
@@ -128,3 +141,87 @@ def _known(encoding: str | None) -> str | None:
     with raising(error, on=(LookupError, ValueError)):
         "".encode(encoding)  # a codec that is not for text is a LookupError
         return codecs.lookup(encoding).name
+
+
+_HEAD_ROWS = 1000
+_ROWS, _BYTES = 65_536, 1 << 24  # what is made into one table at a time, at most
+_LITERALS = {True: "true", False: "false"}
+
+
+class JsonLines:
+    """A file of JSON lines."""
+
+    decided: ClassVar[dict[str, str]] = {}
+    decimal_commas = None
+
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
+        self.name: str | None = path.name
+        self._file = TextFile(path, "JSON lines", encoding)
+        kinds: dict[str, set[bool]] = {}
+        for number, row in self._rows():
+            for key, value in row.items():
+                kinds.setdefault(key, set()).add(isinstance(value, list))
+            refuse_columns(self._file.name, len(kinds))
+            if number == _HEAD_ROWS:
+                break
+        if not kinds:
+            raise self._file.fault("empty")
+        self.names = tuple(kinds)
+        self._lists = {name for name, lists in kinds.items() if True in lists}
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
+        kinds = {name: pa.list_(pa.string()) if name in self._lists else pa.string() for name in columns}
+        schema = pa.schema(list(kinds.items()))
+        yield schema.empty_table()
+        names, rows, size = set(self.names), list[dict[str, Any]](), 0
+        for number, row in self._rows():
+            if not row.keys() <= names:
+                detail = f": data row {number:,} has a key that the first {_HEAD_ROWS:,} rows do not have"
+                raise self._file.fault("malformed", detail)
+            rows.append({name: self._cell(name, row.get(name), number) for name in columns})
+            size += sum(map(len, filter(None, rows[-1].values())))
+            if len(rows) == _ROWS or size > _BYTES:
+                yield self._table(rows, schema)
+                rows, size = [], 0
+        yield self._table(rows, schema)
+
+    def _table(self, rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+        with raising(self._file.fault("not text", "UTF-8"), on=UnicodeError):
+            return pa.Table.from_pylist(rows, schema)
+
+    def _cell(self, name: str, value: Any, number: int) -> Any:
+        if value is None:
+            return None
+        if (name in self._lists) == isinstance(value, list) and not isinstance(value, dict):
+            items = value if isinstance(value, list) else [value]
+            texts = [_LITERALS[item] if isinstance(item, bool) else item for item in items]
+            if all(item is None or isinstance(item, str) for item in texts):
+                return texts if name in self._lists else texts[0]
+        message = f"column `{name}` of `{self.name}` holds objects, or both lists and other values"
+        hint = "write one plain value, or one list of them, for each key"
+        raise InputError(f"{message}, the first in data row {number:,}", hint=hint)
+
+    def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects, numbered from 1; numbers are the text they are written as."""
+        decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+        number = 0
+        for line in raising_each(self._lines(), self._file.refusal, on=FAILURES):
+            number += 1
+            broken = self._file.fault("malformed", f": line {number:,} is not a JSON object")
+            with raising(broken, on=(ValueError, RecursionError)):
+                row = decoder.decode(line.decode())
+                if isinstance(row, dict):
+                    yield number, row
+                    continue
+            raise broken
+
+    def _lines(self) -> Iterator[bytes]:
+        count = 0
+        with self._file.open() as stream, io.BufferedReader(stream) as lines:
+            while line := lines.readline(BLOCK_BYTES + 1):
+                if len(line) > BLOCK_BYTES:
+                    raise self._file.fault("long row", most=BLOCK_BYTES)
+                self._file.refuse_more(count := count + len(line))
+                if stripped := line.removeprefix(b"\xef\xbb\xbf").strip():
+                    yield stripped

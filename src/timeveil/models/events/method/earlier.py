@@ -39,7 +39,7 @@ from timeveil.engines import Cells, Codes, Int64s
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.encoding import combine, distinct, encode, encode_people
-from timeveil.reading.repetition import people_in_common, require_ledger
+from timeveil.reading.risks import people_in_common, require_ledger
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 

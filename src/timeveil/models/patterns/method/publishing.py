@@ -35,7 +35,7 @@ from timeveil.models.patterns.method.least import least as least_virtual
 from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
-from timeveil.reading.repetition import refuse_repetition
+from timeveil.reading.risks import refuse_repetition
 
 CAP = 5_000_000
 """Patterns at which the search stops with an error; combinations of symbols have a bound of their own."""

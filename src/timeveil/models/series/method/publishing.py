@@ -39,8 +39,7 @@ from timeveil.models.series.method.partition import Labels, Matrix, Partition, S
 from timeveil.models.series.method.settling import group_numbers, settled_order
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
-from timeveil.reading.repetition import refuse_repetition
-from timeveil.reading.risks import with_risks
+from timeveil.reading.risks import refuse_repetition, with_risks
 from timeveil.symbols import LETTERS, envelopes, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)

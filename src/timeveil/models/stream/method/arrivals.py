@@ -29,8 +29,7 @@ from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading import read
 from timeveil.reading.columns import decoded, without_nan
 from timeveil.reading.encoding import whole
-from timeveil.reading.repetition import refuse_repetition
-from timeveil.reading.risks import with_risks
+from timeveil.reading.risks import refuse_repetition, with_risks
 
 WIDEST_GAP = 1_000_000
 END_OF_TIME = 253_402_300_799  # the last second of the year 9999
