@@ -23,8 +23,7 @@ from timeveil.errors import (
 from timeveil.evidence.conditions import Not
 from timeveil.evidence.published import WindowCount
 from timeveil.explore.exploration import Exploration, Setting
-from timeveil.explore.sweep import explore
-from timeveil.explore.ways import profile
+from timeveil.explore.sweep import explore, profile
 from timeveil.folder import open_ledger, open_release, verify, write
 from timeveil.judging import answer, attack, measure
 from timeveil.models.events.judges.attack import Breach

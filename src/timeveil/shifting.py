@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.axis import civil, instants
 from timeveil.calendar.civil import DAY, FIRST, LAST, Ints, month_of_days, weekday
+from timeveil.domain.lines import ShiftParameters
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles
-from timeveil.domain.shift import ShiftParameters
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import listed
 from timeveil.errors import InputError, ParameterError, RolesError

@@ -14,14 +14,14 @@ from tests.service.inboxes import tree
 
 import timeveil as tv
 from timeveil.cli import output
-from timeveil.folder import replacing
+from timeveil.folder import placing
 
 RUN = f"generalize-time visits.csv --out out {ROLES}"
 KILLED = """
 import itertools, json, os, pathlib, signal, sys
 import timeveil as tv
 from timeveil.domain import stored
-from timeveil.folder import replacing
+from timeveil.folder import placing
 
 roles = tv.Roles("who", "day", quasi=["zip"], sensitive=["result"])
 release, _ = tv.generalize_time("visits.csv", roles, k=3)
@@ -35,12 +35,12 @@ def crash_at(number):
             return
         if event in EVENTS and next(steps) == number:
             os.kill(os.getpid(), signal.SIGKILL)
-    swap = replacing._swap
+    swap = placing._swap
     def swapped(*paths):
         step("swap", None)
         swap(*paths)
         step("swap", None)
-    replacing._swap = swapped
+    placing._swap = swapped
     sys.addaudithook(step)
 
 for number in itertools.count(1):
@@ -159,7 +159,7 @@ def test_a_system_without_such_a_step_replaces_nothing(cli: Cli, monkeypatch: py
     def cannot(*_: object) -> None:
         raise OSError(errno.EINVAL, "no")
 
-    monkeypatch.setattr(replacing, "_swap", cannot)
+    monkeypatch.setattr(placing, "_swap", cannot)
     said = cli(f"{RUN} --k 3 --overwrite")
     assert (said.code, said.out) == (2, "")
     assert "cannot make two folders change places" in said.err

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import timeveil as tv
 from timeveil.domain.guarantee import guarantee_from
-from timeveil.domain.ordering import canonical
+from timeveil.domain.release import canonical
 from timeveil.evidence.published import columns_of
 
 Notices = Literal["recipient", "custodian", "nobody"]

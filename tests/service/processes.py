@@ -18,7 +18,7 @@ MANIFEST = Path(__file__).parents[1] / "fixtures" / "version_0_1" / "stream" / "
 NURSERY = """
 import contextlib, io, itertools, json, os, resource, signal, sys, time
 import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.running, timeveil.folder
-import timeveil.calendar.definitions, timeveil.evidence.row_order, timeveil.models.stream.judges.verify
+import timeveil.calendar.definitions, timeveil.evidence.published, timeveil.models.stream.judges.verify
 from timeveil.cli.frame import main, run
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.folder.writing import letter, words

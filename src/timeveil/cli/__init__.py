@@ -15,11 +15,10 @@ from timeveil.cli.demo import demo
 from timeveil.cli.frame import main
 from timeveil.cli.options import OnceEach, command
 from timeveil.cli.output import to_stdout
-from timeveil.cli.preparing import Granularities, Hierarchy, explore, profile
+from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, explore, profile
 from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
-from timeveil.cli.shifting import ShiftDates
 from timeveil.domain.version import TOOL
 from timeveil.models import tables
 

@@ -20,7 +20,7 @@ from timeveil.cli.output import Output
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
-from timeveil.jobs.columns import lists_hint
+from timeveil.jobs.typed import lists_hint
 from timeveil.models import parameters_of
 
 Arguments: TypeAlias = Callable[[], Iterable[Argument]]

@@ -175,7 +175,7 @@ def as_json(data: Any) -> str:
 
 def refuse_file(path: str | None, what: str = "the picture", *, private: bool = False) -> None:
     """Refuse a file before any work is done: one that exists, and one inside of what is published."""
-    from timeveil.folder.boundary import refuse_inside
+    from timeveil.folder.placing import refuse_inside
     from timeveil.reading.files import refuse_taken
 
     if path is not None:

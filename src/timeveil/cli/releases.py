@@ -46,8 +46,8 @@ class Verify(ReleaseCommand):
 
     def run(self, output: Output) -> int:
         from timeveil.folder import writing
-        from timeveil.folder.boundary import refuse_nested
         from timeveil.folder.opening import judged
+        from timeveil.folder.placing import refuse_nested
 
         if self.rewrite is not None:
             refuse_nested(Path(self.rewrite))

@@ -33,15 +33,11 @@ LONGEST = 200  # characters of a text at the head of a report
 class FileForm(Parameters):
     """What a file looks like; what is not set is found out."""
 
-    decimal: Decimal | None = parameter(
-        "What is before the decimals of a number, where the file does not show it.",
-        default=None,
-        example="comma",
+    decimal: Decimal | None = optional(
+        "What is before the decimals of a number, where the file does not show it.", "comma"
     )
-    delimiter: Delimiter | None = parameter(
-        "What is between the cells of a CSV file, where its header does not show it.",
-        default=None,
-        example="semicolon",
+    delimiter: Delimiter | None = optional(
+        "What is between the cells of a CSV file, where its header does not show it.", "semicolon"
     )
     encoding: str | None = optional("Encoding of a text file that is not UTF-8.", "cp1252", "NAME")
     sheet: str | None = optional("Sheet of a workbook; the first one with cells if not set.", "2024", "NAME")
@@ -166,3 +162,34 @@ class AnyAdversary(Checked, Generic[B]):
         """The adversary as plain data."""
         arguments = self.as_arguments()
         return {name: list(v) if isinstance(v, tuple) else v for name, v in arguments.items()}
+
+
+class ExploreParameters(Parameters):
+    """How settings are judged and compared."""
+
+    loss: str | None = optional("Loss to compare by, a column of the table.", "withheld", "NAME")
+    risk: str | None = optional("Risk to compare by.", "mean", "worst|mean|promised")
+    max_loss: float | None = optional("Largest acceptable loss, as a share or in bits.", 0.2, at_least=0)
+    max_risk: float | None = optional("Largest acceptable risk, as a share.", 0.1, at_least=0)
+    workers: int | None = optional("Settings tried at a time; one per core if not set.", 1, at_least=1)
+
+
+class ShiftParameters(Reading):
+    """How dates are shifted, and how the table is read."""
+
+    within: int = parameter(
+        "Largest number of days that a person's dates are shifted by.",
+        default=365,
+        at_least=1,
+        at_most=36_500,
+    )
+    preserve: Literal["weekday", "season"] | None = optional(
+        "Shift by whole weeks, or to about the same time of the year.", "weekday"
+    )
+    seed: int | None = optional(
+        "Seed of the shifts, for tests; secret and random if not set.", 1, private=True, at_least=0
+    )
+    nulls: Literal["error", "withhold"] = parameter(
+        "Rows without a person or a time: refuse or leave out.", default="error", example="withhold"
+    )
+    accept_risk: list[str] = accept_risk()

@@ -24,9 +24,8 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
-from timeveil.domain.ordering import canonical
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Deferred, decode_dictionaries
+from timeveil.domain.release import Deferred, canonical, decode_dictionaries
 from timeveil.engines import (
     DAY,
     Cells,

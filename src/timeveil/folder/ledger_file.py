@@ -28,7 +28,7 @@ from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.stored import hold_beside, rename_held
 from timeveil.errors import BundleError, PrivateArtifactError, raising
-from timeveil.folder.boundary import refuse_inside
+from timeveil.folder.placing import refuse_inside
 from timeveil.folder.tables import Columns, blocks
 from timeveil.models import FOLDERS
 from timeveil.reading.columns import decoded_fields, is_text

@@ -24,8 +24,8 @@ from timeveil.domain.stored import PARTIAL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
-from timeveil.folder.boundary import SLOTS
 from timeveil.folder.manifest import MANIFEST, README, damaged, is_spelt_our_way, read_manifest, schema_of
+from timeveil.folder.placing import SLOTS
 from timeveil.folder.tables import Table
 from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of

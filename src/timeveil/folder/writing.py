@@ -15,11 +15,10 @@ from typing import Any
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.stored import PrivateFolder, Stored
 from timeveil.errors import BundleError, ParameterError
-from timeveil.folder.boundary import refuse_nested
 from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
 from timeveil.folder.manifest import MANIFEST, README, as_json, damaged, describe, schema_of, written_schema
 from timeveil.folder.opening import damage, digest, open_release
-from timeveil.folder.replacing import put_in_place, refuse_folder
+from timeveil.folder.placing import put_in_place, refuse_folder, refuse_nested
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
 from timeveil.judging import verify
 from timeveil.models import words

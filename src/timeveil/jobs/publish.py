@@ -19,12 +19,11 @@ from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
-from timeveil.folder.boundary import refuse_nested
 from timeveil.folder.ledger_file import refuse_public
-from timeveil.folder.replacing import refuse_folder
+from timeveil.folder.placing import refuse_folder, refuse_nested
 from timeveil.folder.writing import write, write_pair
-from timeveil.jobs.columns import instants_of
 from timeveil.jobs.request import granularity_tables
+from timeveil.jobs.typed import instants_of
 from timeveil.judging import gather, verify
 from timeveil.models import method_of
 from timeveil.page.report import Explanation

@@ -22,8 +22,7 @@ from timeveil.domain.parameter import OFF, Parameter, Parameters
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.jobs.columns import is_release, roles_from
-from timeveil.jobs.overrides import dated, has_date, name_of, overridden
+from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
 USUAL = "generalize-time"  # the command of a job that names none

@@ -28,9 +28,9 @@ from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_h
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
-from timeveil.folder.boundary import SLOTS
 from timeveil.folder.manifest import MANIFEST
 from timeveil.folder.opening import digest, folder_name, slot_folders, stream_folder
+from timeveil.folder.placing import SLOTS
 from timeveil.models.stream.method.arrivals import read_records
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading.columns import decoded

@@ -17,7 +17,7 @@ from typing import Any
 from timeveil.domain.stored import sweep
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import BundleError, InputError, ParameterError, RolesError, TimeveilError, raising
-from timeveil.folder.boundary import refuse_inside, refuse_nested
+from timeveil.folder.placing import refuse_inside, refuse_nested
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.service import folders
 from timeveil.service.folders import Arrival

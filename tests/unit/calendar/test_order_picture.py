@@ -10,7 +10,7 @@ from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.definitions import groups_of
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import Order
-from timeveil.page.order import order_picture
+from timeveil.page.charts import order_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.domain.ordering import canonical
+from timeveil.domain.release import canonical
 
 COLUMNS = {
     "number": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),

@@ -13,7 +13,7 @@ from tests.unit.folder.making import plain_release
 import timeveil as tv
 from timeveil.errors import BundleError
 from timeveil.evidence.checks import faults
-from timeveil.evidence.row_order import compared_rows
+from timeveil.evidence.published import compared_rows
 from timeveil.judging import is_well_formed
 from timeveil.models.patterns.judges.manifest import MANIFEST as PATTERN_MANIFEST
 from timeveil.models.series.evidence import patterns_of

@@ -14,12 +14,11 @@ from tests.oracles import judges as oracle
 
 from timeveil.datasets import clinic_visits
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.ordering import canonical
-from timeveil.domain.release import Deferred, Release
+from timeveil.domain.release import Deferred, Release, canonical
 from timeveil.domain.roles import Roles
 from timeveil.domain.stored import Stored
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.row_order import check_row_order
+from timeveil.evidence.published import check_row_order
 from timeveil.judging import attack, measure, verify
 from timeveil.models.events.method import generalize_time
 

@@ -22,8 +22,7 @@ from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, encode, encode_values, fold
-from timeveil.evidence.published import classes_of
-from timeveil.evidence.row_order import Mask
+from timeveil.evidence.published import Mask, classes_of
 from timeveil.models.events.evidence import Evidence
 
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"

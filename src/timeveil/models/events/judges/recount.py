@@ -22,7 +22,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Positions, Timeline
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, dense, distinct, distinct_pairs, fold, ranked
-from timeveil.evidence.row_order import Mask
+from timeveil.evidence.published import Mask
 from timeveil.models.events.evidence import Evidence, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
 

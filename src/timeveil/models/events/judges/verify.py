@@ -40,7 +40,7 @@ from timeveil.evidence.codes import (
     ranked,
 )
 from timeveil.evidence.conditions import period_of, share_of
-from timeveil.evidence.row_order import Mask, check_row_order
+from timeveil.evidence.published import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges import derived, protected, repeated
 from timeveil.models.events.judges.downcoding import check_decoys

@@ -31,7 +31,6 @@ from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method import sanitizing
 from timeveil.models.patterns.method.channels import LedgerTables, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.least import least as least_virtual
 from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
@@ -130,7 +129,7 @@ def sanitized(
         case "tight":
             virtual = sanitizing.tight(channels, k)
         case "least":
-            virtual = least_virtual(channels, k)
+            virtual = sanitizing.least(channels, k)
         case _:
             virtual = sanitizing.clone(channels, rows, k)
     return Sanitized(channels, sanitizing.raised(before, virtual), virtual)

@@ -47,6 +47,10 @@ class Sets(NamedTuple):
         return cls(np.concatenate([[0], np.cumsum(lengths)]), items)
 
     @classmethod
+    def of_flags(cls, flags: Flags) -> Sets:
+        return cls.of_lengths(flags.sum(axis=1), np.nonzero(flags)[1])
+
+    @classmethod
     def joined(cls, parts: Sequence[Sets]) -> Sets:
         lengths = np.concatenate([part.lengths for part in parts])
         return cls.of_lengths(lengths, np.concatenate([part.items for part in parts]))

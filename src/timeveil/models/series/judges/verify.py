@@ -18,8 +18,7 @@ from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs
-from timeveil.evidence.published import columns_of
-from timeveil.evidence.row_order import check_row_order, compared_rows
+from timeveil.evidence.published import check_row_order, columns_of, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published
 from timeveil.models.series.evidence.original import encode_numbers
 from timeveil.models.series.judges import definition

@@ -25,9 +25,8 @@ import pyarrow as pa
 
 from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.lines import SEED, Decimal, Delimiter, refuse_loss
-from timeveil.domain.ordering import row_keys
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger, Release, decode_dictionaries
+from timeveil.domain.release import Ledger, Release, decode_dictionaries, row_keys
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent

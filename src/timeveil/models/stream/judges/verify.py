@@ -28,8 +28,7 @@ from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence import codes
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs
-from timeveil.evidence.published import classes_of
-from timeveil.evidence.row_order import check_row_order
+from timeveil.evidence.published import check_row_order, classes_of
 from timeveil.models.stream.evidence import (
     BUCKET,
     COUNT,

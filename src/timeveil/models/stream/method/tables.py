@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import GAP
-from timeveil.domain.ordering import row_keys
-from timeveil.domain.release import Deferred, Release, decode_dictionaries
+from timeveil.domain.release import Deferred, Release, decode_dictionaries, row_keys
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.models.stream.method.arrivals import Slots

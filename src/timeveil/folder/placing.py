@@ -1,4 +1,8 @@
-"""Put a complete folder in its place, or in the place of an older release, in one step of the file system.
+"""Where a release may be put, and the one step of the file system that puts it there.
+
+Published are a release folder, the folder of a stream in service, and a folder that contains streams in
+service and nothing that is not published. What is published contains nothing else, and above all nothing
+private: a new file or release inside one of them is refused before any work is done.
 
 A kill at any moment leaves the old release or the new one, never neither and never a mixture: where a release
 is replaced, the two folders change places, and what was the old one is removed afterwards. A system that
@@ -16,9 +20,62 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.domain.stored import PrivateFolder
-from timeveil.errors import BundleError, TimeveilError
+from timeveil.errors import BundleError, ParameterError, PrivateArtifactError, TimeveilError
 from timeveil.folder.manifest import MANIFEST, README, read_manifest
-from timeveil.reading.files import refuse_taken, sync_folder
+from timeveil.reading.files import refuse_taken, refuse_unnameable, sync_folder
+
+SLOTS = "slots"
+
+
+def refuse_inside(path: Path, what: str, *, private: bool = True, out: Path | None = None) -> None:
+    """Refuse a file inside of what is published; `out` is a folder that is about to be."""
+    reason = "; it is private" if private else " and contains nothing else"
+    error = PrivateArtifactError if private else ParameterError
+    published = None if out is None else out.resolve()
+    for folder in _around(path):
+        if folder == published or _is_published(folder):
+            message = f"{what} would be inside the folder `{folder.name}`, which is published{reason}"
+            raise error(message, hint="choose a path outside every folder that is published")
+
+
+def refuse_nested(path: Path) -> None:
+    """Refuse a new release or stream inside another one; streams may be next to it."""
+    for folder in _around(path.parent):
+        if _is_release(folder) or _is_stream(folder):
+            message = f"`{path.name}` would be inside the folder `{folder.name}`, which is published"
+            raise ParameterError(message, hint="choose an {out} folder outside of it")
+
+
+def _around(path: Path) -> list[Path]:
+    refuse_unnameable(path)
+    # As written and as resolved: a link may lead into a published folder.
+    names = (path.absolute(), path.resolve())
+    return list(dict.fromkeys(folder for name in names for folder in (name, *name.parents)))
+
+
+def _is_published(folder: Path) -> bool:
+    if _is_release(folder) or _is_stream(folder):
+        return True
+    with suppress(OSError), os.scandir(folder) as entries:
+        has_stream = False
+        # The first entry that is not published decides, and no more are read: a folder may have thousands.
+        for entry in entries:
+            if not entry.name.startswith("."):
+                is_stream = _is_stream(Path(entry.path))
+                if not (is_stream or _is_release(Path(entry.path))):
+                    return False
+                has_stream = has_stream or is_stream
+        return has_stream
+    return False
+
+
+def _is_release(folder: Path) -> bool:
+    return (folder / MANIFEST).exists()
+
+
+def _is_stream(folder: Path) -> bool:
+    return any(folder.glob(f"{SLOTS}/*/{MANIFEST}"))
+
 
 _HERE = -100  # AT_FDCWD of Linux: paths are relative to the working folder
 _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
@@ -28,7 +85,7 @@ def refuse_folder(folder: Path, *, overwrite: bool = False) -> None:
     """Refuse a folder that exists; to overwrite, one that holds anything but a release."""
     if not overwrite or not os.path.lexists(folder):
         return refuse_taken(folder)
-    if folder.is_symlink() or not _is_release(folder):
+    if folder.is_symlink() or not _holds_one_release(folder):
         raise BundleError(
             f"`{folder.name}` is not a folder with one release and nothing else, so it is not replaced",
             hint="choose another name, or look into it and remove it yourself",
@@ -61,7 +118,7 @@ def put_in_place(partial: Path, folder: Path, *, overwrite: bool = False) -> Non
     sync_folder(folder.parent)
 
 
-def _is_release(folder: Path) -> bool:
+def _holds_one_release(folder: Path) -> bool:
     """Whether a folder holds the files of a release and no other."""
     with suppress(OSError, TimeveilError):
         manifest, _ = read_manifest(folder)
