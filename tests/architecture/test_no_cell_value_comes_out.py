@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 MARK = "Xq7canary"
 ROLES = tv.Roles(respondent="who", time="when", quasi=["where"], sensitive=["what"])

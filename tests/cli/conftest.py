@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 ROLES = "--respondent who --time day --quasi zip --sensitive result"
 VISITS = """\

@@ -269,7 +269,7 @@ def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def as_nobody(line: str) -> subprocess.CompletedProcess[str]:
     """Root may read and write anything, so do it once to import all, then become somebody else."""
     program = (
-        "import os, tempfile\nfrom timeveil.cli.frame import main, run\n"
+        "import os, tempfile\nfrom timeveil.cli import main, run\n"
         f"line, out = {line.split()!r}, {line.split().index('out')}\n"
         "with tempfile.TemporaryDirectory() as name:\n"
         "    os.chmod('in.csv', 0o644)\n"

@@ -28,7 +28,7 @@ MOST, LARGEST = 500, 10_000_000
 """Megabytes in memory, and bytes on disk."""
 MEASURED = """
 import sys
-from timeveil.cli.frame import run
+from timeveil.cli import run
 code = run(sys.argv[1:])
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print("\\npeak", int(peak.split()[1]) // 1024, code)

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import ROLES, Cli, names
 from tests.fuzz.targets import RELEASES
 
-from timeveil.cli.frame import run
+from timeveil.cli import run
 from timeveil.errors import InputError
 from timeveil.recoding import Hierarchy
 

@@ -50,7 +50,7 @@ COMMANDS = {
 CONTAINER = """
 import errno, os, sys, tempfile
 from pathlib import Path
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 out, lines = Path(sys.argv[1]).resolve(), sys.argv[2:]
 WRITES = ["os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.chmod"]

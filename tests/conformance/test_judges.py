@@ -20,7 +20,7 @@ import pytest
 from tests.conformance.releases import ASKED, FEW, KINDS, MODELS, QUERIES, made, stricter
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 LOSSES = {
     "time": ("groups", "suppressed"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 from timeveil.folder import damage, open_ledger
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "version_0_1"

@@ -17,7 +17,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "PYTHONUTF8": "1"}
 FOR_A_SHELL = re.compile(r"[^\w\s.,:=/+%@'\"-]")

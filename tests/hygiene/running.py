@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.hygiene.canaries import PRIVATE, SEED, TABLES, TOLD, Patterns, cases, leaks, seen, store
 
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 VISITS = "--respondent who --time when --quasi zip --sensitive ill --drop name --nulls withhold"
 CASES = f"{VISITS} --seed {SEED} --l 2 --window 3"

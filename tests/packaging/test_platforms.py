@@ -56,7 +56,7 @@ for name in ("rename", "replace", "unlink", "remove", "rmdir"):
 sys.modules["msvcrt"] = types.SimpleNamespace(LK_NBLCK=2, locking=locking)
 """
 RUN = """
-from timeveil.cli.frame import run
+from timeveil.cli import run
 for line in sys.argv[1:]:
     code = run(line.split())
     if code:

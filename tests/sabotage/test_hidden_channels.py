@@ -23,7 +23,7 @@ from tests.sabotage import parquet_bytes as thrift
 from tests.sabotage.folders import forged, restated
 from tests.sabotage.parquet_bytes import BINARY, LIST, STRUCT, Struct, field, put
 from tests.sabotage.valid import made
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 SECRET = b"canary7391"
 SKIPPABLE = 0x184D2A50.to_bytes(4, "little") + len(SECRET).to_bytes(4, "little") + SECRET

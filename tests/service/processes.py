@@ -19,7 +19,7 @@ NURSERY = """
 import contextlib, io, itertools, json, os, resource, signal, sys, time
 import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.running, timeveil.folder
 import timeveil.calendar.definitions, timeveil.evidence.published, timeveil.models.stream.judges.verify
-from timeveil.cli.frame import main, run
+from timeveil.cli import main, run
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.folder.writing import letter, words
 

@@ -20,7 +20,7 @@ from tests.service.inboxes import HEAD, OPTIONS, Place, day, fill, text, tree
 from tests.service.processes import Nursery, nursery
 
 import timeveil as tv
-from timeveil.cli.frame import run as command
+from timeveil.cli import run as command
 from timeveil.domain.roles import Roles
 from timeveil.errors import BundleError, InputError, ParameterError
 from timeveil.folder import writing
@@ -367,7 +367,7 @@ def test_a_ledger_keeps_no_second_name_after_a_kill(tmp_path: Path) -> None:
     files = f"{tmp_path}/in/{day(0)}.csv --ledger {tmp_path}/x.ledger --out {tmp_path}/out"
     line = f"publish-stream {files} {OPTIONS}"
     program = (
-        "import os, signal\nfrom timeveil.cli.frame import main\nlink = os.link\n"
+        "import os, signal\nfrom timeveil.cli import main\nlink = os.link\n"
         "os.link = lambda *names: (link(*names), os.kill(os.getpid(), signal.SIGKILL))\n"
         f"main({line.split()!r})"
     )
@@ -439,7 +439,7 @@ def test_interrupted_after_slots_were_written(run: Nursery, tmp_path: Path) -> N
     fill(tmp_path / "in", 7)
     said = tmp_path / "said"
     program = (
-        "import itertools, os, signal\nfrom timeveil.cli.frame import main\n"
+        "import itertools, os, signal\nfrom timeveil.cli import main\n"
         "import timeveil.service.running as r\n"
         "steps = itertools.count(1)\nmark = r.StateFile.mark_published\n"
         "def marked(*a):\n    mark(*a)\n    if next(steps) == 4: os.kill(os.getpid(), signal.SIGINT)\n"
@@ -460,7 +460,7 @@ def test_a_signal_while_a_file_is_read_lets_it_be_finished(tmp_path: Path) -> No
     inbox = tmp_path / "in"
     fill(inbox, 4)
     program = (
-        "import os, signal\nimport pyarrow as pa\nfrom timeveil.cli.frame import main\n"
+        "import os, signal\nimport pyarrow as pa\nfrom timeveil.cli import main\n"
         "import timeveil.reading.csv_file as c\nopen_csv = c.pcsv.open_csv\n"
         "class File:\n"
         "    closed = False\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 from timeveil.domain.parameter import parameter
 from timeveil.folder import damage
 from timeveil.models.stream.parameters import StreamParameters

@@ -176,7 +176,8 @@ class Timeline:
             heads, code = _runs(self._index(h, self._civil[firsts]), None)
             return firsts[heads], np.repeat(code, counts)
         if self._repeats(h):
-            return _runs(self._index(h, self._wall_clock), self._zone.segment(self._instants))
+            wall_clock = self._zone.civil(self._instants)
+            return _runs(self._index(h, wall_clock), self._zone.segment(self._instants))
         return _runs(self._index(h, self._civil), None)
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
@@ -232,10 +233,6 @@ class Timeline:
     @cached_property
     def _zone(self) -> Offsets:
         return clocks(self.axis, self._instants)
-
-    @cached_property
-    def _wall_clock(self) -> Ints:
-        return self._zone.civil(self._instants)
 
     @cached_property
     def _civil(self) -> Ints:

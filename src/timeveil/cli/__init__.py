@@ -1,29 +1,47 @@
 """The command line. Commands are thin: they read options, call the library and print what came out.
 
 Only the option parser is loaded here; each command loads what it needs when it runs.
+
+Exit codes: 0 done, 1 promise violated, 2 bad usage or input, 3 infeasible, 70 internal error, 130 stopped.
+An error goes to stderr as `error: ...`, an empty line and `hint: ...`; with `--json` the same goes to stdout
+as data. Of a foreign exception only the type and the line are shown, for its text could carry data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+import errno
+import os
+import re
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from timeveil.cli import output
 from timeveil.cli.demo import demo
-from timeveil.cli.frame import main
 from timeveil.cli.options import OnceEach, command
-from timeveil.cli.output import to_stdout
+from timeveil.cli.output import INTERRUPTED, Output, to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, explore, profile
 from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
 from timeveil.domain.version import TOOL
+from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
 from timeveil.models import tables
 
 __all__ = ["app", "main"]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_put_together = cache(typer.main.get_command)
 _PUBLISHING = (profile, *map(publishing_command, tables().values()), command(ServiceStatus), explore)
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
 _OTHERS = (*map(command, (ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
@@ -90,3 +108,143 @@ def _timeveil(
     if context.invoked_subcommand is None:
         to_stdout(context.get_help() + "\n")
         raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line and exit with its code."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGTERM, output.terminate)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, output.terminate)
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
+        signal.signal(signal.SIGINT, output.interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    output.flush()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; nothing but the code of a signal is raised."""
+    output.begin()
+    command = _put_together(app)
+    try:
+        code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as cause:  # noqa: BLE001 (an internal error has its own message)
+        code = output.stop_code()
+        if code is None:
+            return _failed(cause, command, arguments)
+    if code == INTERRUPTED:
+        output.to_stderr(f"interrupted; {output.what_was_written()}\n")
+    return code if isinstance(code, int) else 0
+
+
+def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
+    """Print what went wrong, with the hint as options or as keys of a job file; return the exit code."""
+    if os.environ.get("TIMEVEIL_DEBUG"):
+        traceback.print_exception(cause)
+    error = _ours(cause) or _usage_error(cause, list(getattr(command, "commands", ())), arguments)
+    options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
+    hint = spell(error.template, "job" if arguments[:1] == ["run"] else "command", options)
+    spelled = type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
+    Output(as_json="--json" in arguments).error(spelled)
+    return error.exit_code
+
+
+def _ours(cause: Exception) -> TimeveilError | None:
+    """Any exception as one of ours, which is safe to show; None if the option parser raised it."""
+    if isinstance(cause, TimeveilError):
+        return cause
+    if hasattr(cause, "format_message"):
+        return None
+    if isinstance(cause, MemoryError):
+        hint = 'let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}'
+        return EngineError("there is not enough memory for this table", hint=hint)
+    number = cause.errno if isinstance(cause, OSError) else None
+    if number in _FULL:
+        hint = "make room, or set TMPDIR to a folder on another disk"
+        return EngineError("the disk is full", hint=hint, code="disk-full")
+    if number in _FORBIDDEN:
+        message = "no permission to read or write a file that is needed"
+        hint = "check that you may use the folders named, and the one for temporary files"
+        return EngineError(message, hint=hint, code="no-permission")
+    return InternalError(
+        f"internal error: {type(cause).__name__} at {_location(cause)}. This is a bug in timeveil, not in "
+        "your data; please report it with the command you ran and this line",
+        hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
+    )
+
+
+def _location(cause: Exception) -> str:
+    """The innermost line of timeveil that it came through."""
+    package = Path(__file__).parent.parent
+    frames = traceback.extract_tb(cause.__traceback__)
+    innermost = ([f for f in frames if package in Path(f.filename).parents] or frames)[-1]
+    path = Path(innermost.filename)
+    name = path.relative_to(package.parent) if package in path.parents else Path(path.name)
+    return f"{name.as_posix()}:{innermost.lineno}"
+
+
+def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) -> ParameterError:
+    """What the option parser refuses, in our words; the hint is the option's own help, if it is about one."""
+    context, parameter = getattr(cause, "ctx", None), getattr(cause, "param", None)
+    option = str(getattr(cause, "option_name", ""))
+    table = tables().get(context.command.name) if context is not None else None
+    name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+    if table is not None and name in table.removed:
+        return table.removal(name, option)
+    command = f"timeveil {arguments[0]}" if arguments and arguments[0] in commands else "timeveil"
+    help_text = getattr(parameter, "help", None)
+    hint = _sentence(help_text) if help_text else f"`{command} --help` explains it"
+    message = _sentence(cause.format_message())
+    unknown = re.match(r"no such command '(.*?)'", message)
+    kind = type(cause).__name__
+    if kind == "MissingParameter":
+        message = f"{_typed(parameter)} is missing"
+    elif kind == "BadParameter":
+        message = f"{_typed(parameter)} {_wrong(cause.message)}"
+    elif kind == "NoSuchOption":
+        parameters = context.command.params if context is not None else ()
+        near = _near(option, [spelling for parameter in parameters for spelling in parameter.opts])
+        message = f"there is no option `{option}`"
+        hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else hint
+    elif unknown:
+        near = _near(unknown[1], commands)
+        message = f"there is no command `{unknown[1]}`"
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(commands)}"
+    return ParameterError(message, hint=hint)
+
+
+def _typed(parameter: Any) -> str:
+    """An option or argument as help shows it."""
+    if parameter is None:
+        return "a parameter"
+    if getattr(parameter, "param_type_name", "") == "argument":
+        return f"`{parameter.metavar or str(parameter.name).upper()}`"
+    return f"`{max(parameter.opts, key=len)}`"
+
+
+def _wrong(message: str) -> str:
+    """What is wrong with a value, by what the option parser says of it."""
+    if "integer" in message:
+        return "is not a whole number"
+    is_number = "number" in message or "float" in message
+    return "is not a number" if is_number else f"is wrong: {_sentence(message)}"
+
+
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    """Names that begin alike, or else look alike."""
+    similar = [other for other in known if len(name) > 4 and other.startswith(name[:5])]
+    return similar or get_close_matches(name, known, n=2)
+
+
+def _sentence(text: str) -> str:
+    plain = text.strip().rstrip(".")
+    return plain[:1].lower() + plain[1:]

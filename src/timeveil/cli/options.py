@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import typer
 from typer.core import TyperCommand
@@ -20,6 +20,7 @@ from timeveil.cli.output import Output
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
+from timeveil.jobs.request import is_given
 from timeveil.jobs.typed import lists_hint
 from timeveil.models import parameters_of
 
@@ -49,11 +50,12 @@ class OnceEach(TyperCommand):
 
 
 class Command(Parameters):
-    """A command: the class is named like it and documented as its help, the fields are its options."""
+    """A command: the class is named like it and documented as its help, the fields are its options.
 
-    def run(self, output: Output) -> int | None:
-        """Do it, and return the exit code if it is not 0."""
-        raise NotImplementedError
+    `run` of an `Output` does it, and returns the exit code if it is not 0.
+    """
+
+    run: ClassVar[Callable[..., int | None]]
 
 
 class ReleaseCommand(Command):
@@ -191,15 +193,10 @@ def help_text(declared: Parameter) -> str:
     return f"{meaning}{several}: {' '.join(option_words(declared, declared.example))}"
 
 
-def is_given(declared: Parameter, typed: Any) -> bool:
-    """Whether an option that need not be given was."""
-    return bool(typed) if declared.kind == "flag" else typed is not None
-
-
 def refuse_foreign(lines: Mapping[str, Parameter], typed: Mapping[str, Any], model: str) -> None:
     """Refuse an option about other models than that of the release: it would be ignored."""
     for name, declared in lines.items():
-        if declared.models and model not in declared.models and is_given(declared, typed[name]):
+        if declared.models and model not in declared.models and is_given(typed[name]):
             contents = " or ".join(parameters_of(model).contents for model in declared.models)
             hint = f"leave {declared.typed} out"
             raise ParameterError(f"`{declared.typed}` applies to releases of {contents} only", hint=hint)

@@ -46,7 +46,6 @@ class Query(ReleaseCommand):
         "Rows that meet any of the conditions on different columns, not all of them.",
         default=False,
         models=("time", "stream"),
-        applies_with="where",
     )
     ranges: list[str] | None = _about_series(
         "On series: those with a value in a range that includes both ends.",
@@ -103,6 +102,8 @@ class Query(ReleaseCommand):
 def _of_rows(release: tv.Release, options: Query, output: Output) -> tuple[str, dict[str, Any]]:
     """How many rows; of a stream, of what was published, not of what happened."""
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
+    if options.any and not options.where:
+        raise ParameterError("`any` applies with `where` only", hint="add {where}, or leave {any} out")
     where: Any = _conditions(options.where or [], release, output)
     if options.any:
         where = [{column: condition} for column, condition in where.items()]

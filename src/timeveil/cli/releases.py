@@ -14,7 +14,6 @@ from timeveil.cli.options import (
     ReleaseCommand,
     argument,
     earlier_ledgers,
-    is_given,
     refuse_foreign,
     takes,
 )
@@ -23,7 +22,7 @@ from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.errors import BundleError, ParameterError
-from timeveil.jobs.request import particulars
+from timeveil.jobs.request import is_given, particulars
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 
@@ -188,7 +187,7 @@ def attack(output: Output, **typed: Any) -> None:
 def _adversary(release: tv.Release, typed: Mapping[str, Any]) -> Any:
     """The adversary that the options describe; a flag that was given is not at its default."""
     kind = adversary_of(str(release.manifest["model"]))
-    lines = [line for line in kind.table().values() if is_given(line, typed[line.name])]
+    lines = [line for line in kind.table().values() if is_given(typed[line.name])]
     knowledge = {line.name: not line.default if line.kind == "flag" else typed[line.name] for line in lines}
     return kind.typed(knowledge, release.manifest)
 

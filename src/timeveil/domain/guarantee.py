@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
-from timeveil.domain.parameter import Checked, Problem, literal, numbers_nest, parameter, rule
+from timeveil.domain.parameter import Checked, Problem, literal, numbers_nest, optional, parameter, rule
 from timeveil.domain.protection import AnyProtection, protections_from
 from timeveil.errors import BundleError, ParameterError, raising
 
@@ -78,21 +78,14 @@ class KAnonymity(Promise):
     protect: Mapping[str, Any] | None = parameter(
         "What every group promises about sensitive columns.", default=None, example={"result": "distinct:3"}
     )
-    dominance: float | None = parameter(
-        "Largest share of a group's rows that one person may have.",
-        default=None,
-        above=0,
-        below=1,
-        example=0.5,
+    dominance: float | None = optional(
+        "Largest share of a group's rows that one person may have.", 0.5, above=0, below=1
     )
     visits: int = parameter(
         "Number of visits of a person that an outsider may know.", default=1, at_least=1, at_most=2, example=2
     )
-    after: int | None = parameter(
-        "Number of earlier releases of the same table that the promise extends to.",
-        default=None,
-        at_least=1,
-        example=1,
+    after: int | None = optional(
+        "Number of earlier releases of the same table that the promise extends to.", 1, at_least=1
     )
 
     def __post_init__(self) -> None:
@@ -163,9 +156,7 @@ class LDiversity(Promise):
     if_set = ("true_slot",)
 
     l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
-    true_slot: int | None = parameter(
-        "Promise to someone who knows the true slot.", default=None, at_least=2, example=2
-    )
+    true_slot: int | None = optional("Promise to someone who knows the true slot.", 2, at_least=2)
 
     @rule("true_slot", "l")
     def _less_is_promised_about_the_true_slot(self) -> Problem:
@@ -204,9 +195,7 @@ class KPAnonymity(Promise):
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
     p: int = parameter("Number of those that must share every pattern.", at_least=1, example=5)
-    l: int | None = parameter(
-        "Number of different sensitive values among those.", default=None, at_least=2, example=3
-    )
+    l: int | None = optional("Number of different sensitive values among those.", 3, at_least=2)
     rows: bool = parameter("Whether rows were counted, for want of a respondent.", default=False)
     _numbers_nest = numbers_nest
 

@@ -285,17 +285,14 @@ def _share_of_value(condition: Any, label: str | None) -> Share:
     if span is not None and _instants(condition) is not None:
         return _share_of_span(span, condition)
     if isinstance(condition, tuple):
-        return MAYBE if label and number is None else ALL if _is_inside(number, condition) else NONE
+        is_inside = number is not None and condition[0] <= number <= condition[1]
+        return MAYBE if label and number is None else ALL if is_inside else NONE
     same = label is condition or (label is not None and label == str(condition))
     if number is not None and _decimal(condition) is not None:
         same = number == _decimal(condition)
     # Times and flags may be written in another way.
     spelt = isinstance(condition, str | int | float) and not isinstance(condition, bool)
     return ALL if same else NONE if spelt or condition is None or label is None else MAYBE
-
-
-def _is_inside(number: Decimal | None, ends: tuple[Decimal, Decimal]) -> bool:
-    return number is not None and ends[0] <= number <= ends[1]
 
 
 def _share_of_interval(label: str, condition: Any) -> Share:

@@ -349,16 +349,12 @@ def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
         same |= np.isnan(_numbers(before)) & np.isnan(_numbers(after))
     # Neighbours are mostly equal: only where they differ, one is looked for that falls.
     falls, differ = np.zeros(len(before), dtype=bool), np.flatnonzero(~same)
-    falls[differ] = _falling(before.take(pa.array(differ)), after.take(pa.array(differ)))
-    return falls, same
-
-
-def _falling(before: pa.Array, after: pa.Array) -> Mask:
+    before, after = before.take(pa.array(differ)), after.take(pa.array(differ))
     null_before, null_after = _mask(before.is_null()), _mask(after.is_null())
-    falls = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
+    falls[differ] = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
     if pa.types.is_floating(before.type):
-        falls |= np.isnan(_numbers(before)) & ~np.isnan(_numbers(after)) & ~null_after
-    return falls
+        falls[differ] |= np.isnan(_numbers(before)) & ~np.isnan(_numbers(after)) & ~null_after
+    return falls, same
 
 
 def _mask(values: pa.Array) -> Mask:

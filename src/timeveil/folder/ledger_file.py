@@ -137,16 +137,14 @@ def _write(ledger: Ledger, file: Any) -> None:
     pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
     # Texts repeat; numbers and times are near each other.
     texts = [field.name for field in schema if is_text(field.type)]
-    deltas = {field.name: "DELTA_BINARY_PACKED" for field in schema if _is_counted(field.type)}
+    tests = (pa.types.is_integer, pa.types.is_timestamp, pa.types.is_date32)
+    numbers = [field.name for field in schema if any(test(field.type) for test in tests)]
+    deltas = dict.fromkeys(numbers, "DELTA_BINARY_PACKED")
     form: dict[str, Any] = {"compression": "zstd", "use_dictionary": texts, "column_encoding": deltas}
     with pq.ParquetWriter(file, schema, **form) as writer:
         for left, right in zip(*pieces, strict=True):
             writer.write_table(pa.table([*left.columns, *right.columns], schema.names).cast(schema))
     sync(file)
-
-
-def _is_counted(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
 
 
 def _description(ledger: Ledger) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from timeveil.models.stream.slots import NOWHERE, line_of
 from timeveil.reading.files import path_of
 
 _LONGEST_NAME = 150
+_EXCEPTIONS = ("accept_risk", "fold_spellings")
 SHIFTED = '"method": "shift-dates"'
 FILES = (
     "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
@@ -134,18 +135,15 @@ def _valid_path(folder: str | Path) -> Path:
     error = BundleError(message, hint=hint, code="folder-missing")
     with raising(error, on=(OSError, ValueError)):
         (path / MANIFEST).exists()
-        if path.is_file() and SHIFTED in _beginning(Path(f"{path}.json")):
-            message = f"`{path.name}` has shifted dates, which promise nothing: there is nothing to judge"
-            raise BundleError(message, hint="see its statement; publish with generalize-time for a promise")
+        statement = Path(f"{path}.json")
+        if path.is_file() and statement.is_file():
+            with statement.open(encoding="utf-8") as file:
+                is_shifted = SHIFTED in file.read(_LONGEST_NAME)
+            if is_shifted:
+                message = f"`{path.name}` has shifted dates, which promise nothing: there is nothing to judge"
+                hint = "see its statement; publish with generalize-time for a promise"
+                raise BundleError(message, hint=hint)
     return path
-
-
-def _beginning(path: Path) -> str:
-    """The first letters of a file; none if there is no such file."""
-    if not path.is_file():
-        return ""
-    with path.open(encoding="utf-8") as file:
-        return file.read(_LONGEST_NAME)
 
 
 def digest(path: Path) -> str:
@@ -292,7 +290,13 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     totals = {key: sum(count[key] for count in counts) for key in ("rows", "slots", "buckets")}
     span = {"first_slot": counts[0]["first_slot"], "last_slot": counts[-1]["last_slot"]}
     shared = _shared(first)
-    parameters = {**shared["parameters"], **_exceptions(ordered)}
+    stated = [release.manifest["parameters"] for release in ordered]
+    # What a stream accepted or folded in any of its slots: it may begin to while it goes on.
+    exceptions = {
+        "accept_risk": sorted({name for parameters in stated for name in parameters.get("accept_risk", ())}),
+        "fold_spellings": any("fold_spellings" in parameters for parameters in stated),
+    }
+    parameters = shared["parameters"] | {name: value for name, value in exceptions.items() if value}
     manifest = {**shared, "parameters": parameters, "counts": {**totals, **span}}
 
     def concatenated(table: str) -> pa.Table:
@@ -303,24 +307,11 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     return Release(first.guarantee, manifest, parts)
 
 
-def _exceptions(releases: Sequence[Release]) -> dict[str, Any]:
-    """What a stream accepted or folded in any of its slots: it may begin to while it goes on."""
-    stated = [release.manifest["parameters"] for release in releases]
-    accepted = {name for parameters in stated for name in parameters.get("accept_risk", ())}
-    folds = any("fold_spellings" in parameters for parameters in stated)
-    exceptions = {"accept_risk": sorted(accepted), "fold_spellings": folds}
-    return {name: value for name, value in exceptions.items() if value}
-
-
 def _shared(release: Release) -> dict[str, Any]:
     """What the manifests of all slots of a stream have in common."""
     shared = {key: value for key, value in release.manifest.items() if key not in ("counts", "tables")}
-    parameters = {
-        key: value
-        for key, value in shared["parameters"].items()
-        if key not in ("accept_risk", "fold_spellings")
-    }
-    return {**shared, "parameters": parameters}
+    stated = shared["parameters"].items()
+    return shared | {"parameters": {key: value for key, value in stated if key not in _EXCEPTIONS}}
 
 
 def _in_time_order(name: str, releases: Sequence[Release]) -> list[Release]:

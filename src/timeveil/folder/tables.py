@@ -169,7 +169,9 @@ class Table(Columns):
             cells = pa.RecordBatch.from_arrays(batch.columns, self.schema.names).select(schema.names)
             typed = [_typed(column, field.type) for column, field in zip(cells.columns, schema, strict=True)]
             rows = pa.RecordBatch.from_arrays(typed, schema=schema)
-            if not all(map(_is_spelt_our_way, cells.columns, rows.columns)):
+            # As `write_table` writes them, so that 7 is not once 7 and once 07.
+            spelt = (_cells(pa.chunked_array([column])).cast(pa.string()) for column in rows.columns)
+            if any(text.chunks != [cell] for text, cell in zip(spelt, cells.columns, strict=True)):
                 raise pa.ArrowInvalid("a cell in another spelling")
             yield rows
 
@@ -179,12 +181,6 @@ def _stored(schema: pa.Schema) -> pa.Schema:
     file = io.BytesIO()
     pq.ParquetWriter(file, schema, store_schema=False).close()
     return pq.read_schema(file)
-
-
-def _is_spelt_our_way(texts: pa.Array, column: pa.Array) -> bool:
-    """Whether the cells are written as `write_table` does, so that 7 is not once 7 and once 07."""
-    cells = _cells(pa.chunked_array([column]))
-    return bool(cells.cast(pa.string()).equals(pa.chunked_array([texts])))
 
 
 def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -307,16 +303,11 @@ def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_string(column.type):
         return pa.chunked_array([guarded(chunk) for chunk in column.chunks], pa.string())
     if pa.types.is_timestamp(column.type) and column.type.tz:
-        return _with_offset(column)
+        local = column.cast(pa.string())
+        universal = column.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.string())
+        # Text shows no seconds of an old offset: where it does not read back exactly, UTC is written.
+        return pc.if_else(pc.equal(local.cast(column.type), column), local, universal)
     return column
-
-
-def _with_offset(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Clock readings with their offset, or in UTC where an old offset includes seconds."""
-    local = column.cast(pa.string())
-    universal = column.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.string())
-    # The text shows no seconds of an offset: where it does not read back exactly, UTC is written.
-    return pc.if_else(pc.equal(local.cast(column.type), column), local, universal)
 
 
 def _typed(texts: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -234,17 +234,13 @@ def chunks_of(file: pa.NativeFile) -> Iterator[Chunk]:
         footer = _Reader(file.read_at(length, tail - length))
         for number, group in enumerate(footer.struct({4: _Reader.row_groups})[4]):
             for column, values, size, first, dictionary in group:
-                begin = dictionary if 0 < dictionary < first else first
-                pages = _pages(file, begin, size) if values else ()  # without values none is unpacked
+                at = dictionary if 0 < dictionary < first else first
+                end, pages = at + size if values else at, []  # without values none is unpacked
+                while at < end:
+                    unpacked, packed, header = _page(file, at)
+                    at += header + packed
+                    pages.append(unpacked)
                 yield Chunk(number, column, values, tuple(pages))
-
-
-def _pages(file: pa.NativeFile, at: int, size: int) -> Iterator[int]:
-    end = at + size
-    while at < end:
-        unpacked, packed, header = _page(file, at)
-        at += header + packed
-        yield unpacked
 
 
 def _page(file: pa.NativeFile, at: int) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ import pytest
 from tests.conformance.releases import CASES, KINDS, LOADS, MODELS, VISITS, bought, loads, made, stricter
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 from timeveil.compare import comparison_lines, comparison_picture
 from timeveil.datasets import clinic_visits, daily_cases
 from timeveil.page.svg import LOSS, RISK

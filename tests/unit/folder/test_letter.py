@@ -12,7 +12,7 @@ from tests.sabotage.valid import SHAPES, made
 from tests.unit.report.reports import MODELS, pair
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 from timeveil.models import words as words_of
 from timeveil.page.templates import letter
 from timeveil.page.wording import visible

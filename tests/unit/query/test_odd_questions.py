@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.releases import ASKED, KINDS, LOADS, loads, made
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 
 HUGE = 10**400
 SERIES = {

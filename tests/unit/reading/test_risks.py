@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import timeveil as tv
-from timeveil.cli.frame import run
+from timeveil.cli import run
 from timeveil.errors import InputError
 from timeveil.reading.risks import FEWEST_ROWS, reads_as_time
 from timeveil.report import explain

@@ -169,7 +169,10 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
     With baskets nothing more follows than sums over a pattern and its parts give. Sets of more instants than
     memory allows are not tried.
     """
-    longest = _longest(family.kinds, family.instants)
+    # The most instants of which all groups and tables fit in memory.
+    per_instant, longest = (2.0 ** (family.kinds - 1) - 1) * (family.kinds - 1), 0
+    while longest < family.instants and per_instant ** (longest + 1) <= MOST_GROUPS:
+        longest += 1
     if family.kinds == 1 or longest == 0:
         return None
     counts, end = _by_instants(family, longest), time.monotonic() + seconds
@@ -191,14 +194,6 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
             small += int((on_both_sides & (sizes > 0.5) & (sizes < k - 0.5)).sum())
     possible = sum(math.comb(family.instants, length) for length in range(1, longest + 1))
     return SolveAttack(longest, possible, tried, small)
-
-
-def _longest(kinds: int, instants: int) -> int:
-    """The most instants of which all groups and tables fit in memory."""
-    longest = 0
-    while longest < instants and ((2.0 ** (kinds - 1) - 1) * (kinds - 1)) ** (longest + 1) <= MOST_GROUPS:
-        longest += 1
-    return longest
 
 
 def _by_instants(family: Family, longest: int) -> Counts:
