@@ -586,6 +586,7 @@ BAD_QUESTIONS = {
         "`--between` applies to releases of events or a stream only",
     ),
     "where": ("--where tariff=night", "`--where` applies to releases of events or a stream only"),
+    "any": ("--any", "`--any` applies to releases of events or a stream only"),
 }
 
 

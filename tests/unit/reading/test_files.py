@@ -183,7 +183,8 @@ def test_a_packed_file_that_is_none_is_refused(file):
     whole = gzip.compress(b"who,at,zip\n" + b"1,2024-01-01,x\n" * 10_000, compresslevel=0)
     for content in ("who,at,zip\n", whole[:100_000]):
         error = refused(InputError, "file-unreadable", file(content, "visits.csv.gz"))
-        assert "`visits.csv.gz`" in error.message
+        assert error.message == "`visits.csv.gz` is damaged or incomplete and cannot be unpacked"
+        assert error.hint == "copy it again, or pack it again"
 
 
 @BOTH

@@ -97,6 +97,11 @@ def test_a_pattern_that_nobody_need_share_is_refused() -> None:
         tv.anonymize_series(LOADS, ROLES, k=5, p=1, publish_pattern=["h00"])
 
 
+def test_representatives_without_a_pattern_are_refused_as_such() -> None:
+    with pytest.raises(tv.ParameterError, match="and `publish_pattern` names none"):
+        tv.anonymize_series(LOADS, ROLES, k=5, p=3, method="representative", publish_pattern=[])
+
+
 def test_a_release_without_patterns_and_one_person_short_is_refused(
     pair: tuple[tv.Release, tv.Ledger],
 ) -> None:

@@ -29,9 +29,9 @@ from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, Even
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
 from timeveil.page.charts import candidate_shares, range_names
-from timeveil.page.facts import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.wording import aligned, counted, joined, name, share
 
 CHEAP_ROWS = 1_000_000  # above this many rows, a run does not look into every group

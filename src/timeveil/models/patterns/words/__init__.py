@@ -23,9 +23,9 @@ from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternAdversary, PatternParameters
 from timeveil.models.patterns.words import pictures
 from timeveil.page import templates
-from timeveil.page.facts import ReleaseFacts
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.templates import ReleaseFacts
 from timeveil.page.wording import aligned, counted, joined, people, quoted, share
 from timeveil.symbols import LETTERS, borders
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
+from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import SeriesAdversary
@@ -35,8 +36,11 @@ def known(adversary: Mapping[str, Any]) -> str:
     return " and ".join([*([f"the values of {instants}"] if values else []), *pattern])
 
 
-def outsider(explored: str = "", _options: Mapping[str, Any] = {}) -> SeriesAdversary:
+def outsider(explored: str = "", options: Mapping[str, Any] = {}) -> SeriesAdversary:
     """The adversary that a parameter protects against: k one who knows values only, others everything."""
+    if explored == "shape_weight" and options.get("p") == 1:
+        message = "p is 1, so no shape is published, and every `shape_weight` gives the same release"
+        raise ParameterError(message, hint="raise {p} to at least 2, or explore {k}")
     return SeriesAdversary(values=KNOWN) if explored == "k" else SeriesAdversary(pattern=True)
 
 

@@ -99,6 +99,11 @@ def anonymize_series(
     """
     SeriesParameters.refuse_unknown(removed)
     if isinstance(publish_pattern, list | tuple) and not publish_pattern:
+        if method == "representative":
+            message = (
+                "the method `representative` publishes shared patterns, and `publish_pattern` names none"
+            )
+            raise ParameterError(message, hint='name instants, or use {method="adaptive"}')
         p, publish_pattern = 1, None
     parameters = SeriesParameters.from_call(locals())
     seed = None if seed is None else SEED.check(seed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.ordering import row_keys
+from timeveil.domain.release import row_keys
 from timeveil.models.series.method.partition import Labels, Matrix, equal_before, runs_of
 
 

@@ -19,9 +19,9 @@ from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 from timeveil.models.series.words import pictures
 from timeveil.page import templates
-from timeveil.page.facts import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.wording import counted
 
 _LOSSES = ("value_loss", "value_loss_unrounded", "value_span", "pattern_loss", "level_mean", "withheld_by")

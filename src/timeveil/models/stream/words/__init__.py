@@ -22,9 +22,9 @@ from timeveil.models.stream.judges.tradeoff import known
 from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary, StreamParameters
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
-from timeveil.page.facts import Attempt, ReleaseFacts, attack_table
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.templates import Attempt, ReleaseFacts, attack_table
 from timeveil.page.wording import quoted
 
 LEARNABLE_ROWS = 20_000  # the same for an attack that takes longer
