@@ -14,7 +14,7 @@ from tests.cli.conftest import ROLES, Cli, names
 
 import timeveil.models.events.words  # noqa: F401 - what it imports is not what a test patches
 from timeveil.cli import output
-from timeveil.cli.output import printable
+from timeveil.domain.wording import printable
 
 MARK = "Zk9canary"
 RUN = f"generalize-time visits.csv --out out {ROLES} --k 2"
@@ -152,7 +152,7 @@ def test_wrong_usage_is_told_in_the_same_form(cli: Cli, line: str, message: str,
 def test_names_cannot_play_tricks_on_a_terminal(cli: Cli) -> None:
     said = cli("profile visits.csv --respondent who --time $'\\x1b[2Jday' --k 2".replace("$", ""))
     assert "\x1b" not in said.err
-    assert printable("a\x1b]0;b\x07c\u202ed\n") == "a?]0;b?c?d\n"
+    assert printable("a\x1b]0;b\x07c\u202ed\n", other="\n") == "a?]0;b?c?d\n"
 
 
 class Terminal:

@@ -21,12 +21,11 @@ import pyarrow.compute as pc
 
 from timeveil.calendar import civil as calendar
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, HOUR, LAST, Ints, as_ints
+from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, HOUR, LAST, PER_SECOND, Ints, as_ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.roles import Derived
 from timeveil.errors import InputError, ParameterError
 
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _HALF_DAY = DAY // 2
 # Before the first zones were defined local mean time held; long after the last decree the rules repeat.
 _RULES_BEGIN, _RULES_REPEAT = 1835, 2100
@@ -74,7 +73,7 @@ def ticks(axis: TimeAxis, column: pa.ChunkedArray | pa.Array) -> tuple[Ints, int
     numbers = as_ints(pc.cast(pc.cast(column, pa.int32()) if is_date else column, pa.int64()).to_numpy())
     if axis.kind == "relative":
         return numbers * unit_of(axis)[1], 1
-    return (numbers * DAY, 1) if is_date else (numbers, _PER_SECOND[column.type.unit])
+    return (numbers * DAY, 1) if is_date else (numbers, PER_SECOND[column.type.unit])
 
 
 def published(axis: TimeAxis, instants: Ints, *, round_up: bool = False) -> pa.Array:
@@ -91,7 +90,7 @@ def published(axis: TimeAxis, instants: Ints, *, round_up: bool = False) -> pa.A
         # Negating twice rounds up, for negative numbers too.
         days = -(-seconds // DAY) if round_up else seconds // DAY
         return pa.array(days.astype(np.int32), pa.int32(), mask=outside).cast(pa.date32())
-    return pa.array(seconds * _PER_SECOND[axis.type.unit], pa.int64(), mask=outside).cast(axis.type)
+    return pa.array(seconds * PER_SECOND[axis.type.unit], pa.int64(), mask=outside).cast(axis.type)
 
 
 def civil(axis: TimeAxis, instants: Ints) -> Ints:

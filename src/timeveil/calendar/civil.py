@@ -24,6 +24,7 @@ Clock = Literal["civil", "seconds", "months", "any"]
 """The number line of a granularity: civil seconds, or seconds or months since a start."""
 
 MINUTE, HOUR, DAY, WEEK = 60, 3_600, 86_400, 604_800
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}  # by the unit of a timestamp
 UNITS: dict[str, tuple[Clock, int]] = {
     "second": ("seconds", 1),
     "minute": ("seconds", MINUTE),

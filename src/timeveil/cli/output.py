@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 import timeveil as tv
-from timeveil.domain.wording import Progress
+from timeveil.domain.wording import Progress, printable
 from timeveil.errors import EngineError, TimeveilError
 
 INTERRUPTED = 130
@@ -79,7 +79,7 @@ class Output:
 
     def print(self, text: str) -> None:
         """Text to stdout, with headings in bold on a terminal."""
-        _show(printable(text), sys.stdout)
+        _show(printable(text, other="\n"), sys.stdout)
 
     def ledger(self, path: str, after: Iterable[str] | None = None) -> tv.Ledger:
         """Open a ledger and those of earlier releases, and warn if others could, too."""
@@ -93,7 +93,7 @@ class Output:
     def say(self, text: str) -> None:
         """A word on stderr, next to the result."""
         if not self.quiet:
-            to_stderr(printable(text) + "\n")
+            to_stderr(printable(text, other="\n") + "\n")
 
     def error(self, error: TimeveilError) -> None:
         """What went wrong and what to do about it."""
@@ -101,7 +101,8 @@ class Output:
             data = {"code": error.code, "message": error.message, "hint": error.hint, "facts": error.facts}
             with suppress(EngineError):
                 to_stdout(as_json({"error": data}))
-        _show(f"error: {one_line(error.message)}\n\nhint: {one_line(error.hint)}\n", sys.stderr)
+        # Names in it start no line of their own.
+        _show(f"error: {printable(error.message)}\n\nhint: {printable(error.hint)}\n", sys.stderr)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -145,24 +146,6 @@ def _show(text: str, stream: TextIO) -> None:
     for pattern, style in _STYLES:
         styled.highlight_regex(f"(?m){pattern}", style)
     Console(file=stream, highlight=False, soft_wrap=True).print(styled, end="")
-
-
-def printable(text: str) -> str:
-    """The text without control characters other than line breaks.
-
-    >>> printable("column \\x1b[31m`a`\\n")
-    'column ?[31m`a`\\n'
-    """
-    return "".join(mark if mark.isprintable() or mark == "\n" else "?" for mark in text)
-
-
-def one_line(text: str) -> str:
-    """The text without control characters and without line breaks: names in it start no line of their own.
-
-    >>> one_line("`out\\nholds: `out` ")
-    '`out?holds: `out` '
-    """
-    return printable(text).replace("\n", "?")
 
 
 def as_json(data: Any) -> str:

@@ -278,33 +278,27 @@ class ShiftDates(ShiftParameters, Command):
 
 
 def _lines(shifted: tv.Shifted, out: str, width: int) -> list[str]:
-    from timeveil.page.wording import counted, quoted, share, wrapped
+    from timeveil.page.wording import counted, numbered, people, quoted, share
 
     manifest, risk, counts = shifted.manifest, shifted.risk, shifted.manifest["counts"]
     singled_out = {known: share(part) for known, part in risk["singled_out"].items()}
     within, preserve = manifest["parameters"]["within"], manifest["parameters"]["preserve"]
-    tried = counted(risk["people_tried"], "person", "people")
-    left_out = (
-        f" Left out {counted(counts['withheld'], 'row')} without a person or a time."
-        if counts["withheld"]
-        else ""
-    )
+    withheld = f" Left out {counted(counts['withheld'], 'row')} without a person or a time."
+    left_out = withheld if counts["withheld"] else ""
     sentences = [
         f"Shifted {quoted(manifest['shifted'])} of {counted(counts['rows'], 'row')} of "
-        f"{counted(counts['people'], 'person', 'people')}, each by a secret number of up to {within:,} days"
+        f"{people(counts['people'])}, each by a secret number of up to {within:,} days"
         f"{_WAYS[preserve]}. Intervals between the dates of a person stay.{left_out}",
         manifest["statement"],
-        f"Tried on {tried}: an outsider who knows 1 visit exactly singles out {singled_out['1']} of them, "
-        f"with 2 visits {singled_out['2']}, with 3 {singled_out['3']}, and with all {singled_out['all']}.",
+        f"Tried on {people(risk['people_tried'])}: an outsider who knows 1 visit exactly singles out "
+        f"{singled_out['1']} of them, with 2 visits {singled_out['2']}, with 3 {singled_out['3']}, "
+        f"and with all {singled_out['all']}.",
     ]
     if preserve:
         part, period = share(risk["unique_profile"]), _PERIODS[preserve]
         sentences.append(f"{part} of the people are the only ones with their number of visits per {period}.")
     sentences.append("For a promise, publish the table with `timeveil generalize-time`.")
-    lines = [f"{out}: dates shifted, without a promise"]
-    for number, sentence in enumerate(sentences, 1):
-        lines += wrapped(sentence, width, f"{number}. ")
-    return lines
+    return [f"{out}: dates shifted, without a promise", *numbered(sentences, width)]
 
 
 def _csv(table: Any) -> str:

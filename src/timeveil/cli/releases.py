@@ -17,10 +17,11 @@ from timeveil.cli.options import (
     refuse_foreign,
     takes,
 )
-from timeveil.cli.output import Output, note_written, one_line, refuse_file, write_file
+from timeveil.cli.output import Output, note_written, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import Parameter, optional, parameter
+from timeveil.domain.wording import printable
 from timeveil.errors import BundleError, ParameterError
 from timeveil.jobs.request import is_given, particulars
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
@@ -71,17 +72,13 @@ class Verify(ReleaseCommand):
 
 def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
-    from timeveil.page.wording import wrapped
+    from timeveil.page.wording import numbered, wrapped
 
     scope = parameters_of(model or "time").scopes[verdict.scope]
-    head = f"{'holds' if verdict else 'violated'}: `{one_line(Path(folder).resolve().name)}`, {scope}"
-    lines = wrapped(head, width)
-    for violation in verdict.violations:
-        lines += wrapped(one_line(violation.message), width, "  ")
-    if verdict:
-        for number, check in enumerate(verdict.checks, start=1):
-            lines += wrapped(check, width, f"{number}. ")
-    return lines
+    head = f"{'holds' if verdict else 'violated'}: `{printable(Path(folder).resolve().name)}`, {scope}"
+    messages = (wrapped(printable(violation.message), width, "  ") for violation in verdict.violations)
+    checks = numbered(verdict.checks, width) if verdict else []
+    return [*wrapped(head, width), *(line for lines in messages for line in lines), *checks]
 
 
 class Measure(LedgerCommand):

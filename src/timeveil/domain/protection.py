@@ -13,15 +13,11 @@ from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias, get_args
 
 from timeveil.domain.parameter import Checked, Problem, literal, parameter, rule
-from timeveil.domain.wording import counted, listed
+from timeveil.domain.wording import counted, listed, printable
 from timeveil.errors import ParameterError, raising
 
 _SPELLINGS = "write at-most:1/3, distinct:3, entropy:3 or closeness:0.2"
 _LARGEST_DENOMINATOR = 20  # a share such as 1/3 is written as a fraction, if it is exactly that
-
-
-def _name(column: str) -> str:
-    return listed(["".join(mark if mark.isprintable() else "?" for mark in column)])
 
 
 class Protection(Checked):
@@ -41,7 +37,7 @@ class Protection(Checked):
 
     def sentence(self, column: str) -> str:
         """The promise about a column in words."""
-        return self.words.format(self.amount, _name(column))
+        return self.words.format(self.amount, listed([printable(column)]))
 
     @property
     def least_values(self) -> int:
@@ -86,7 +82,7 @@ class AtMost(Protection):
         """The promise about a column in words; values are named nowhere."""
         if not self.of:
             return Protection.sentence(self, column)
-        named = f"{counted(len(self.of), 'named value')} of {_name(column)}"
+        named = f"{counted(len(self.of), 'named value')} of {listed([printable(column)])}"
         verb = "is held" if len(self.of) == 1 else "are each held"
         return f"in every group, {named} {verb} by no more than {self.amount} of the people"
 

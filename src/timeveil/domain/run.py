@@ -119,15 +119,11 @@ class Run:
     dry_run: bool = False
 
     @classmethod
-    def of_release(
-        cls, table: type[Parameters], roles: Roles | None, stated: Mapping[str, Any], **more: Any
-    ) -> Run:
+    def of_release(cls, table: type[Parameters], roles: Roles | None, stated: Mapping[str, Any]) -> Run:
         """The run that a manifest's parameters describe, for a table IN and a folder DIR."""
-        values = {
-            name: value
-            for name, value in {**stated, **more}.items()
-            if name in table.table() and (value is not None or table.table()[name].can_be_off)
-        }
+        lines = table.table()
+        known = {name: value for name, value in stated.items() if name in lines}
+        values = {n: value for n, value in known.items() if value is not None or lines[n].can_be_off}
         return cls(table, "IN", roles, values, out="DIR")
 
     @property

@@ -33,6 +33,15 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return quoted if len(names) <= most else f"{quoted} and {len(names) - most} more"
 
 
+def printable(text: str, *, other: str = "") -> str:
+    """The text with a question mark for every character that does not show, apart from `other` ones.
+
+    >>> printable("column \\x1b[31m`a`")
+    'column ?[31m`a`'
+    """
+    return "".join(mark if mark.isprintable() or mark in other else "?" for mark in text)
+
+
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with the current step and the share of the work that is done."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.civil import DAY, FIRST, LAST, is_zone
+from timeveil.calendar.civil import DAY, FIRST, LAST, PER_SECOND, is_zone
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising
@@ -32,7 +32,6 @@ _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
 _DAY_MS = 86_400_000
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 _GROUPS = r"[.' \x{a0}\x{202f}]"
 _NUMBER = rf"^\s*[+-]?(?:\d+|\d{{1,3}}(?:{_GROUPS}\d{{3}})+)?(?:,\d+)?\s*$"
 _GROUPED = rf"\d{_GROUPS}\d{{3}}"
@@ -197,7 +196,7 @@ def refuse_far_times(name: str, column: pa.ChunkedArray) -> None:
     """Refuse dates and times outside the years 1 to 9999, which Python and CSV files cannot have."""
     kind = column.type
     is_date = pa.types.is_date32(kind)
-    per_second = _PER_SECOND.get(kind.unit) if pa.types.is_timestamp(kind) else None
+    per_second = PER_SECOND[kind.unit] if pa.types.is_timestamp(kind) else None
     if is_date or per_second:
         ends = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
         low, limit = (edge // DAY if is_date else edge * (per_second or 1) for edge in (FIRST, LAST + 1))

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.civil import FIRST, LAST, UNITS, check_zone
+from timeveil.calendar.civil import FIRST, LAST, PER_SECOND, UNITS, check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
@@ -45,7 +45,6 @@ FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
 _SAMPLE_ROWS = 4096
 WAY = "dates as "  # how the count of dates written in one way is called
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 Kind = Literal["date", "naive", "aware", "number"]
 
@@ -260,7 +259,7 @@ class TimeColumn:
     def _timestamps(self, chunk: pa.Array, row: int) -> pa.Array:
         unit, zone = chunk.type.unit, self._zone if chunk.type.tz else None
         if unit != "ns":  # nanoseconds in 64 bits reach from 1677 to 2262
-            low, limit = (bound * _PER_SECOND[unit] // 1000 for bound in _bounds(zone))
+            low, limit = (bound * PER_SECOND[unit] // 1000 for bound in _bounds(zone))
             chunk = self._bounded(chunk, pa.int64(), low, limit, row)
         instants = chunk.view(pa.timestamp(unit))
         if unit in ("us", "ns"):  # a cast alone would round towards 1970

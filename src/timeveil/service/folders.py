@@ -25,7 +25,7 @@ from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held
-from timeveil.domain.wording import Progress, silent
+from timeveil.domain.wording import Progress, printable, silent
 from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
 from timeveil.folder import open_release, write
 from timeveil.folder.manifest import MANIFEST
@@ -61,7 +61,7 @@ class Arrival(NamedTuple):
 
     @property
     def printable(self) -> str:
-        return _printable(self.name)
+        return printable(self.name)
 
     @property
     def is_named_in_unicode(self) -> bool:
@@ -121,7 +121,7 @@ def _look(path: Path) -> Arrival | None:
 
     A link that leads nowhere is an error, because it may lead to a disk that is not mounted.
     """
-    with raising(lambda cause: read_error(_printable(path.name), cause), on=OSError):
+    with raising(lambda cause: read_error(printable(path.name), cause), on=OSError):
         try:
             stat = path.stat()
         except FileNotFoundError:
@@ -130,10 +130,6 @@ def _look(path: Path) -> Arrival | None:
             return None
     is_file = S_ISREG(stat.st_mode)
     return Arrival(path.name, stat.st_size, stat.st_mtime_ns, path) if is_file else None
-
-
-def _printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
