@@ -387,6 +387,8 @@ def series(chance: random.Random) -> Case:
         how["publish_values"] = sorted(chance.sample(names, chance.randint(1, size)))
         how["publish_pattern"] = sorted(chance.sample(names, chance.randint(1, size)))
     center = chance.choice(["mean", "median"])
+    if k >= 4 and chance.random() < 0.5:
+        how["means"] = True
     release, _ = tv.anonymize_series(
         pa.table({name: [values[n] for values in people] for n, name in enumerate(names)}),
         tv.Roles(series=names),
@@ -398,8 +400,12 @@ def series(chance: random.Random) -> Case:
         allow_loss=True,
         **how,
     )
+    withheld = release.manifest["counts"]["suppressed"]
 
     def draw() -> Question:
+        if chance.random() < 0.1 and not withheld and "publish_values" not in how:
+            at = chance.randrange(size)
+            return tv.MeanValue(names[at]), [sum(values[at] for values in people) / len(people)]
         ranges, in_ranges = _ranges(chance, people)
         if chance.random() < 0.4:
             return tv.RangeCount(ranges), [sum(in_ranges)]

@@ -17,8 +17,9 @@ import timeveil as tv
 from benchmarks.experiments.series_judging import pattern_loss
 from benchmarks.experiments.series_runs import precision
 from timeveil.models.series.evidence import Evidence, Published, Records
+from timeveil.models.series.judges.bands import Columns
 from timeveil.models.series.judges.estimate import estimated_ranges, estimated_symbols
-from timeveil.models.series.judges.measure import Columns, Outcome, ReleaseSummary, Workload
+from timeveil.models.series.judges.measure import Outcome, ReleaseSummary, Workload
 from timeveil.models.series.judges.query import envelopes_at, shapes_at
 from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols import positions, symbols_at, z_normalised

@@ -38,6 +38,7 @@ from timeveil.models.patterns.method import sanitize_patterns
 from timeveil.models.patterns.parameters import PatternAdversary
 from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
+from timeveil.models.series.judges.means import MeanValue
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.method import anonymize_series
@@ -53,8 +54,9 @@ from timeveil.shifting import Shifted, shift_dates
 __all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "Comparison", "Complex"]
 __all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "Granularity", "Guarantee"]
 __all__ += ["Hierarchy", "InfeasibleError", "InputError", "InternalError", "KAnonymity", "KPAnonymity"]
-__all__ += ["LDiversity", "Ledger", "Line", "Loss", "NoInferenceChannel", "Not", "ParameterError"]
-__all__ += ["PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange", "PatternSimilarity"]
+__all__ += ["LDiversity", "Ledger", "Line", "Loss", "MeanValue", "NoInferenceChannel", "Not"]
+__all__ += ["ParameterError", "PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange"]
+__all__ += ["PatternSimilarity"]
 __all__ += ["PatternSupport", "PrivateArtifactError", "Profile", "PublishedSlot", "RangeCount"]
 __all__ += ["Relation", "Release", "Report", "Roles", "RolesError", "RuleConfidence", "SeriesAdversary"]
 __all__ += [

@@ -741,3 +741,23 @@ def test_an_attack_on_series_takes_the_pattern_as_known_and_asks_for_the_ledger(
     assert "the pattern" not in cli("attack out --ledger ledger --values 3").out.split("->")[0]
     assert "visits" not in cli("attack out").err
     assert "loads.ledger" in cli("attack --help").out
+
+
+def test_means_are_published_queried_and_refused_for_small_groups(cli: Cli) -> None:
+    said = cli(f"{WIDE} {PROMISE} --means")
+    assert said.code == 0, said.err
+    release = open_release(Path("out"))
+    assert release.manifest["parameters"]["means"] is True
+    assert {"h00_lo", "h00_hi", "h00_mean"} <= set(release.table.column_names)
+    assert "Means of groups are rounded" in said.out
+    assert "n + 1 steps" in Path("out/README.txt").read_text()
+    asked = cli("query out --mean h00 --json")
+    answer = json.loads(asked.out)
+    assert answer["low"] <= answer["value"] <= answer["high"]
+    assert answer["of"] == "published"
+    assert cli("query out --mean h00 --range h00=0:1").code == 2
+    assert cli("query out --mean nothing").code == 2
+    refused = cli(f"{WIDE.replace('--out out', '--out two')} --k 3 --p 2 --means")
+    assert refused.code == 2
+    assert "means need k of at least 4" in refused.err
+    assert not Path("two").exists()

@@ -6,6 +6,7 @@ Patterns are tuples found by counting breakpoints below a z-normalised value; no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from statistics import NormalDist, fmean, median
@@ -188,3 +189,13 @@ def formed_clearly(low: Any, high: Any, size: Any, k: int) -> Any:
 
 def _united(low: Any, high: Any, bottom: Any, top: Any) -> Any:
     return np.sqrt(np.square(np.maximum(high, top) - np.minimum(low, bottom)).mean(axis=-1))
+
+
+def stepped_mean(values: Sequence[float], low: float, high: float) -> float | None:
+    """The mean of a group as it may be published, by fractions: a step of its envelope, no outer one."""
+    if low == high:
+        return low
+    size, width = len(values), Fraction(high) - Fraction(low)
+    exact = sum((Fraction(value) - Fraction(low)) / width for value in values)
+    step = int((exact + Fraction(1, 2)) // 1)
+    return low + (high - low) * (step / size) if 2 <= step <= size - 2 else None

@@ -53,6 +53,7 @@ class Query(ReleaseCommand):
         "C=LOW:HIGH",
         option="--range",
     )
+    mean: str | None = _about_series("On series: mean of all published series at an instant.", "h08", "C")
     difference: list[str] | None = _about_series(
         "On series: those whose value at A minus that at B, in standard deviations of the series, is in a "
         "range.",
@@ -164,7 +165,7 @@ def _estimate(count: tv.Estimate, noun: str, missing: str = "") -> str:
 
 def _data(count: tv.Estimate, of: str = "original") -> dict[str, Any]:
     unknown = {"unknown": list(count.unknown)} if count.unknown else {}
-    return {"value": count.value, "low": count.low, "high": _finite(count.high), "of": of, **unknown}
+    return {"value": count.value, "low": _finite(count.low), "high": _finite(count.high), "of": of, **unknown}
 
 
 def _finite(number: float) -> float | None:
@@ -206,6 +207,12 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
         names, span = _parts(text, "--range", "h08=0.2:0.5")
         ranges |= dict.fromkeys(columns_named([names], instants), span)
     shape = _shape(options, instants)
+    if options.mean is not None:
+        if ranges or shape is not None:
+            raise ParameterError("--mean is a question of its own", hint="ask twice, once with --mean alone")
+        mean = tv.answer(release, tv.MeanValue(options.mean))
+        text = f"{mean.value:,.4g} on average at {options.mean}, between {mean.low:,.4g} and {mean.high:,.4g}"
+        return text, _data(mean, "published")
     if not ranges and shape is None:
         hint = "ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or --like"
         raise ParameterError("nothing is asked of the series", hint=hint)

@@ -16,7 +16,8 @@ from tests.oracles import series_queries as oracle
 from timeveil.errors import InputError
 from timeveil.judging import answer, measure
 from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.measure import Bands, Columns, ReleaseSummary, SeriesLoss, Workload, widths
+from timeveil.models.series.judges.bands import Bands, Columns
+from timeveil.models.series.judges.measure import ReleaseSummary, SeriesLoss, Workload, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.words import loss_summary
 from timeveil.symbols import z_normalised

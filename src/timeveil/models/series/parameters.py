@@ -20,6 +20,7 @@ WEIGHING = ("adaptive", "representative")  # methods that use `shape_weight` and
 LEAST_REPRESENTED = 3
 """Someone who knows all but one of a subgroup comes close to the last from a representative."""
 MOST_SYMBOLS = 52  # symbols are written a to z and A to Z
+FEWEST_OF_A_MEAN = 4  # of three people two are at the bounds, so that a mean shows the third
 MOST_DIGITS = 15  # decimals of up to 15 digits are all different floats; longer ones are not
 _INSTANTS = Parameter("values", "whole", "Number of known instants.", range=Range(1), example=1)
 
@@ -73,6 +74,9 @@ class SeriesParameters(Reading):
     round_outward: int | None = parameter(
         "Significant digits that envelopes are rounded outward to; off publishes people's exact values.",
         default=3, at_least=1, at_most=MOST_DIGITS, example=2)
+    means: bool = parameter(
+        "Also publish the mean of each group at each instant, rounded so that it gives nobody's value away.",
+        default=False)
     l: int | None = parameter(
         "Replace sensitive numbers until at most 1 in l of those who share a pattern has the same one.",
         default=None, at_least=2, example=3)
@@ -98,6 +102,17 @@ class SeriesParameters(Reading):
         if self.p > 1 or not self.publish_pattern:
             return None
         return "p is 1, so nobody need share a pattern, and none is published", "raise {p} to at least 2"
+
+    @rule("means", "k")
+    def means_are_of_enough(self) -> Problem:
+        """The bounds are values of two members: of three, the mean would show the last."""
+        if not self.means or self.k >= FEWEST_OF_A_MEAN:
+            return None
+        return (
+            f"means need k of at least {FEWEST_OF_A_MEAN}, got {self.k}: with both bounds, "
+            "the mean of a smaller group shows a person's value",
+            "raise {k}, or leave {means} out",
+        )
 
     @rule("method", "p")
     def representatives_stand_for_three(self) -> Problem:

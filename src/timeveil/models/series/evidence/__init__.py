@@ -44,7 +44,8 @@ class Published:
 
     `instants` are all of a series; `values` and `pattern` index those whose envelope and whose symbol were
     published, in the order of the columns of `low` and `high`, and of `symbols` and `levels`. `rows` is the
-    number of published rows in a run. `own_patterns` means that a pattern is that of each of its series.
+    number of published rows in a run. `mean` is nan where it was held back, and None in a release without
+    means. `own_patterns` means that a pattern is that of each of its series.
     """
 
     instants: tuple[str, ...]
@@ -59,6 +60,7 @@ class Published:
     high: Floats
     symbols: Symbols
     levels: Symbols
+    mean: Floats | None = None
 
     @property
     def size(self) -> int:
@@ -191,19 +193,20 @@ def _read(release: Release) -> Published:
     instants = tuple(str(name) for name in stated["instants"])
     index = {name: number for number, name in enumerate(instants)}
     values, pattern = (np.array([index[name] for name in stated[part]], np.int64) for part in _PARTS)
-    names = [columns_of(release, role) for role in ("low", "high")]
+    names = [columns_of(release, role) for role in ("low", "high", "mean")]
     twice = any(len(set(stated[part])) != len(stated[part]) for part in ("instants", *_PARTS))
-    if twice or names != [[f"{name}_{end}" for name in stated["values"]] for end in ("lo", "hi")]:
+    ends = ["lo", "hi", "mean"] if names[2] else ["lo", "hi"]
+    if twice or names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]:
         raise ValueError
-    numbers, bounds = np.zeros(0, np.int64), np.zeros((0, len(values)))
+    numbers, bounds, means = np.zeros(0, np.int64), np.zeros((0, len(values))), np.zeros((0, len(names[2])))
     symbols = np.zeros((0, len(pattern)), np.int16)
-    parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, bounds, bounds, symbols, symbols)]
+    parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, bounds, bounds, means, symbols, symbols)]
     pieces = (_batch_runs(batch, names, len(pattern)) for batch in release.batches())
     parts += within_room(release.parts["data"], pieces, rooms=2)
     sides = [list(side) for side in zip(*parts, strict=True)]
     parts.clear()
     # Once more over all batches: a run may continue from one to the next. Joined ones are let go.
-    group, rows, low, high, symbols, levels = _runs(*(np.concatenate(sides.pop(0)) for _ in range(6)))
+    group, rows, low, high, means, symbols, levels = _runs(*(np.concatenate(sides.pop(0)) for _ in range(7)))
     # Columns are published in any order of instants; here they are in the order of time.
     by_value, by_symbol = np.argsort(values), np.argsort(pattern)
     return Published(
@@ -219,6 +222,7 @@ def _read(release: Release) -> Published:
         high=high[:, by_value],
         symbols=symbols[:, by_symbol],
         levels=levels[:, by_symbol],
+        mean=np.where(np.isinf(means), np.nan, means)[:, by_value] if names[2] else None,
     )
 
 
@@ -226,12 +230,16 @@ def _batch_runs(batch: pa.RecordBatch, names: list[list[str]], width: int) -> tu
     if batch.column(GROUP).null_count:
         raise _damaged(f"{counted(batch.column(GROUP).null_count, 'row')} without a group", "group")
     group = np.asarray(batch.column(GROUP).cast(pa.int64())).astype(np.int64, copy=False)
-    bounds = [[batch.column(name).cast(pa.float64()) for name in ends] for ends in names]
-    low, high = (np.array(ends, np.float64).reshape(-1, len(group)).T for ends in bounds)
+    numbers = [[batch.column(name).cast(pa.float64()) for name in ends] for ends in names]
+    if not all(pc.all(pc.is_finite(column), min_count=0).as_py() for column in numbers[2]):
+        raise _damaged("some means are not finite", "mean")
+    # Infinity in place of a mean held back: unlike nan it equals itself.
+    numbers[2] = [column.fill_null(np.inf) for column in numbers[2]]
+    low, high, means = (np.array(ends, np.float64).reshape(-1, len(group)).T for ends in numbers)
     patterns = (np.zeros((len(group), 0), np.int16),) * 2
     if width:
         patterns = patterns_of(batch.column(PATTERN), batch.column(LEVEL), width)
-    return _runs(group, np.ones(len(group), dtype=np.int64), low, high, *patterns)
+    return _runs(group, np.ones(len(group), dtype=np.int64), low, high, means, *patterns)
 
 
 def _runs(group: Integers, rows: Integers, *matrices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:

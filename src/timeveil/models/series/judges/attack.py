@@ -31,6 +31,7 @@ from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column
 from timeveil.models.series.evidence import Evidence, Mask, Published, Records, Symbols
 from timeveil.models.series.evidence.original import Floats, floats_of
 from timeveil.models.series.judges.features import bad
+from timeveil.models.series.judges.means import left_to_the_last
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 
@@ -55,12 +56,13 @@ class SeriesBreach(Exposure):
     people for whom all rows that fit have the same value. `p` is k where no pattern is published. Numbers
     changed for l are read as the nearest number in the original; `copies` has per column with such numbers
     the rows that counting takes for changed, and with which chance each is. `people` were attacked out of
-    `everyone`. `columns` has what each kept or sensitive column reveals by itself.
+    `everyone`. `columns` has what each kept or sensitive column reveals by itself, and `left`, in a release
+    with means, how much of an envelope they leave for a value to someone who knows all others of its group.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "p", "people", "everyone", "before", "after"),
-        *("share_above_one_in_p", "told", "homogeneous", "copies", "columns"),
+        *("share_above_one_in_p", "told", "homogeneous", "copies", "columns", "left"),
     )
 
     adversary: SeriesAdversary
@@ -75,6 +77,7 @@ class SeriesBreach(Exposure):
     own_patterns: bool = True
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
     copies: Mapping[str, Posterior] = field(default_factory=dict)
+    left: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unique_before(self) -> float:
@@ -145,6 +148,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         own_patterns=published.own_patterns,
         columns=column_risks(evidence),
         copies={name: c.copies for name, c in columns.items() if c.copies is not None},
+        left=left_to_the_last(records),
     )
 
 

@@ -25,6 +25,7 @@ from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, di
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import Evidence, Mask, Symbols
 from timeveil.models.series.evidence.original import ABSENT, Floats, encode_numbers
+from timeveil.models.series.judges.means import check_against
 from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9  # a z-normalised value this near to a border may be on either side of it
@@ -177,6 +178,8 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
     wide |= ~is_nearest_below(-high, -most, digits) & (high >= most)
     findings.expect_none("outside-envelope", series=outside)
     findings.expect_none("envelope-wide", groups=wide.any(axis=1))
+    if runs.mean is not None:
+        check_against(runs.mean[example][index[begins]], values, begins, (low, high), findings)
 
 
 def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:

@@ -37,7 +37,7 @@ MANIFEST = checks.manifest_of(
             "perturbed": [checks.TEXT],
         }
     },
-    ("group", "low", "high", "pattern", "level", "sensitive", "keep"),
+    ("group", "low", "high", "mean", "pattern", "level", "sensitive", "keep"),
     {
         "parameters": {
             **_PROMISE,
@@ -51,6 +51,7 @@ MANIFEST = checks.manifest_of(
             "fill": or_null(one_of("forward", "linear", "drop")),
             "publish_values": NAMES_OR_NULL,
             "publish_pattern": NAMES_OR_NULL,
+            "means?": one_of(True),
             **IF_SET,
         },
         "counts": dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT),
@@ -66,9 +67,11 @@ def check_columns(release: Release, findings: Findings) -> bool:
     if "data" not in release.parts:
         return False
     columns = [(column["name"], column["role"]) for column in release.manifest["columns"]]
-    # One group, a low and a high per instant of values, one pattern and level if any, then the attributes.
+    # One group, bounds and perhaps a mean per instant of values, pattern and level if any, then attributes.
     values, pattern = (release.manifest["series"][name] for name in ("values", "pattern"))
-    bounds = [(f"{name}_{end}", role) for name in values for end, role in (("lo", "low"), ("hi", "high"))]
+    has_means = release.manifest["parameters"].get("means")
+    ends = {"lo": "low", "hi": "high"} | ({"mean": "mean"} if has_means else {})
+    bounds = [(f"{name}_{end}", role) for name in values for end, role in ends.items()]
     expected = [(GROUP, "group"), *bounds]
     expected += [(PATTERN, "pattern"), (LEVEL, "level")] if pattern else []
     attributes = [role for _, role in columns[len(expected) :]]
@@ -85,7 +88,7 @@ def check_columns(release: Release, findings: Findings) -> bool:
 def _check_types(release: Release, findings: Findings) -> bool:
     schema, each = schema_of(release), release.manifest["series"]["levels"] == "each"
     kinds = {name: schema.field(name).type for name in schema.names}
-    for name in columns_of(release, "low", "high"):
+    for name in columns_of(release, "low", "high", "mean"):
         findings.expect("columns:numbers", kinds[name] == pa.float64(), name=name)
     facts = {"columns:group": release.manifest["columns"][0]["type"] == "int32"}
     if release.manifest["series"]["pattern"]:

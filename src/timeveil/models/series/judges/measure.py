@@ -17,7 +17,7 @@ among the originals, which are small integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -30,13 +30,14 @@ from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import Evidence, Mask, Records
 from timeveil.models.series.evidence.original import ABSENT, Floats
-from timeveil.models.series.judges.query import spread
+from timeveil.models.series.judges.bands import Bands, Columns
+from timeveil.models.series.judges.means import middles
+from timeveil.models.series.judges.query import expected
 from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
 
 TOLERANCE = 0.1
 """The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""
 _BLOCK = 1 << 16
-LEAST, MOST = 0.01, 0.2  # shares of the series that a question is to select
 PAIRS = 64  # the largest number of differences that questions are about
 _CELLS, _KINDS = 1 << 21, 5
 
@@ -67,10 +68,12 @@ class SeriesLoss:
 
     `value_loss` is the mean over series of the root mean square width of the envelope (eq. 2), over the
     instants whose values were published; `value_loss_unrounded` the same for the envelopes before rounding,
-    `value_span` the width of one envelope around all series. `pattern_loss` is the mean distance of a series'
-    shape from the published one (eq. 3): 1 less their correlation, over the instants whose pattern was
-    published. `level_mean` and `level_min` are of the published symbols, `withheld_by` the largest share
-    withheld of a value, by column. `query_errors` has one entry per kind of question.
+    `value_span` the width of one envelope around all series. `mean_error` is the error of the mean of all
+    published series at an instant, as a share of the mean size of values, on average over the instants.
+    `pattern_loss` is the mean distance of a series' shape from the published one (eq. 3): 1 less their
+    correlation, over the instants whose pattern was published. `level_mean` and `level_min` are of the
+    published symbols, `withheld_by` the largest share withheld of a value, by column. `query_errors` has one
+    entry per kind of question.
     """
 
     ALSO: ClassVar = ("suppressed_share",)
@@ -83,6 +86,7 @@ class SeriesLoss:
     value_loss: float | None
     value_loss_unrounded: float | None
     value_span: float | None
+    mean_error: float | None
     pattern_loss: float | None
     level_mean: float | None
     level_min: int | None
@@ -122,6 +126,7 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
         value_loss=float(widths(published.low, published.high) @ share) if has_values else None,
         value_loss_unrounded=float(exact @ (np.bincount(group[group >= 0]) / count)) if has_values else None,
         value_span=float(widths(span[0][None, :], span[1][None, :])[0]) if values.size else None,
+        mean_error=_mean_error(records) if has_values else None,
         pattern_loss=pattern_loss,
         level_mean=float(share @ levels.mean(axis=1)) if levels.size else None,
         level_min=int(levels.min()) if levels.size else None,
@@ -138,6 +143,14 @@ def widths(low: Floats, high: Floats) -> Floats:
     # Relative to the largest width, squares stay finite.
     part = np.divide(width, largest, out=np.zeros_like(width), where=largest > 0)
     return np.asarray(largest[:, 0] * np.sqrt(np.square(part).mean(axis=1)))
+
+
+def _mean_error(records: Records) -> float:
+    """The error of the means of all published series, relative to the size of values."""
+    published, values = records.published, records.matrix[records.released][:, records.published.values]
+    guessed = published.rows @ middles(published) / max(len(values), 1)
+    size = float(np.abs(values).mean()) if values.size else 0.0
+    return float(np.abs(guessed - values.mean(axis=0)).mean()) / size if size else 0.0
 
 
 def pattern_losses(records: Records) -> Floats:
@@ -175,70 +188,12 @@ def _query_errors(
 
 
 @dataclass(frozen=True, slots=True)
-class Bands:
-    """Ranges of several columns at once: per question up to a few columns, a range each.
-
-    Where a question asks about fewer columns, a range is as wide as can be.
-    """
-
-    column: Integers
-    low: Floats
-    high: Floats
-
-    def __getitem__(self, part: slice) -> Bands:
-        return Bands(self.column[part], self.low[part], self.high[part])
-
-    def __iter__(self) -> Iterator[tuple[Integers, Floats, Floats]]:
-        return zip(self.column.T, self.low.T, self.high.T, strict=True)
-
-
-class Columns:
-    """Columns of the original, one row each, ready to count in."""
-
-    def __init__(self, rows: Floats) -> None:
-        self.ordered = np.sort(rows, axis=1)
-        kind = np.uint16 if rows.shape[1] < 2**16 else np.uint32
-        self.rank = np.empty(rows.shape, dtype=kind)
-        for rank, ordered, row in zip(self.rank, self.ordered, rows, strict=True):
-            rank[:] = np.searchsorted(ordered, row, side="left")
-        self.rows = rows
-
-    def draw(self, series: Integers, most: int, rng: np.random.Generator) -> Bands:
-        """A band around each of these series, on 1 to `most` columns."""
-        number, count = len(series), self.rows.shape[1]
-        most = min(most, len(self.rows))
-        column = rng.random((number, len(self.rows))).argsort(axis=1)[:, :most]
-        used = rng.integers(1, most + 1, number)
-        # The share of the question, on a log scale, is split evenly among its columns.
-        share = np.exp(rng.uniform(np.log(LEAST), np.log(MOST), number)) ** (1.0 / used)
-        half = np.maximum((share * count / 2).astype(np.int64), 1)[:, None]
-        middle = self.rank[column, series[:, None]].astype(np.int64)
-        first, last = np.maximum(middle - half, 0), np.minimum(middle + half, count - 1)
-        in_use = np.arange(most) < used[:, None]
-        low = np.where(in_use, self.ordered[column, first], -np.inf)
-        return Bands(column, low, np.where(in_use, self.ordered[column, last], np.inf))
-
-    def within(self, bands: Bands) -> Mask:
-        """Per question and series whether it is in every range."""
-        inside = np.ones((len(bands.column), self.rows.shape[1]), dtype=bool)
-        for column, low, high in bands:
-            first, last = np.empty((2, len(column)), dtype=np.int64)
-            for number in np.unique(column):
-                asking = column == number
-                first[asking] = np.searchsorted(self.ordered[number], low[asking], side="left")
-                last[asking] = np.searchsorted(self.ordered[number], high[asking], side="right")
-            # Ranks are unsigned: those below the first wrap around to beyond the width.
-            width = np.maximum(last - first, 0).astype(self.rank.dtype)
-            inside &= self.rank[column] - first.astype(self.rank.dtype)[:, None] < width[:, None]
-        return inside
-
-
-@dataclass(frozen=True, slots=True)
 class ReleaseSummary:
     """A release as arrays: per run its rows, envelopes and reconstructed shape.
 
-    `low` and `high` are at the instants `values`, `shape` at the instants `pattern`, of which the original
-    has all. `run` is the run of each series of the original, -1 where it was suppressed.
+    `low`, `high` and `middle`, if means are published, are at the instants `values`, `shape` at the instants
+    `pattern`, of which the original has all. `run` is the run of each series of the original, -1 where it was
+    suppressed.
     """
 
     rows: Integers
@@ -248,12 +203,14 @@ class ReleaseSummary:
     low: Floats
     high: Floats
     shape: Floats
+    middle: Floats | None = None
 
     @classmethod
     def of(cls, records: Records) -> ReleaseSummary:
         """A release as a workload reads it."""
         p = records.published
-        return cls(p.rows, records.run, p.values, p.pattern, p.low, p.high, p.shapes()[:, p.pattern])
+        middle = None if p.mean is None else middles(p)
+        return cls(p.rows, records.run, p.values, p.pattern, p.low, p.high, p.shapes()[:, p.pattern], middle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +267,7 @@ class Workload:
         first, self._group = np.flatnonzero(fresh), np.cumsum(fresh) - 1
         self._rows = release.rows.astype(float)
         self._low, self._high = release.low[first].T.copy(), release.high[first].T.copy()
+        self._middle = None if release.middle is None else release.middle[first].T.copy()
 
     def ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Range counts."""
@@ -370,7 +328,9 @@ class Workload:
         """The series whose values are in every range, and of each run the share that is expected to be."""
         share = np.ones((len(bands.column), self._low.shape[1]))
         for column, low, high in bands:
-            share *= spread(self._low[column], self._high[column], low[:, None], high[:, None])[0]
+            middle = None if self._middle is None else self._middle[column]
+            bounds = self._low[column], middle, self._high[column]
+            share *= expected(*bounds, low[:, None], high[:, None])
         return self._values.within(bands), share[:, self._group]
 
     def _in_differences(self, bands: Bands) -> Fit:

@@ -1,10 +1,11 @@
 """Questions about series, by value, by shape or by both, answered from a release (Shou et al. 2013, §7.1).
 
-By value: the best guess spreads the series of an envelope evenly over it (for an estimated envelope, over the
-part between the lowest and the highest published bound); an envelope inside all ranges counts in full, one
-that touches them may count (`low` and `high`). By shape: the best guess takes the reconstructed pattern for
-the shape; where a pattern is that of each series, the values that its symbols allow show which series surely
-fit and which may. Suppressed series may fit any question.
+By value: the best guess spreads the series of an envelope evenly over it, or with a published mean evenly
+below and evenly above that (an estimated envelope counts between the lowest and the highest published bound);
+an envelope inside all ranges counts in full, one that touches them may count (`low` and `high`). By shape:
+the best guess takes the reconstructed pattern for the shape; where a pattern is that of each series, the
+values that its symbols allow show which series surely fit and which may. Suppressed series may fit any
+question.
 
 An instant left out of a customised release is replaced by what can be estimated of it.
 """
@@ -12,10 +13,11 @@ An instant left out of a customised release is replaced by what can be estimated
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.parameter import Parameter
@@ -25,6 +27,7 @@ from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Mask, Publi
 from timeveil.models.series.evidence.original import Floats
 from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
+from timeveil.models.series.judges.means import MeanValue, mean_bounds, mean_of, middles
 from timeveil.symbols import reconstructed, z_normalised
 
 
@@ -86,8 +89,8 @@ class Complex:
     range: RangeCount
 
 
-SeriesQuery: TypeAlias = RangeCount | PatternRange | PatternSimilarity | Complex
-QUERIES = (RangeCount, PatternRange, PatternSimilarity, Complex)
+SeriesQuery: TypeAlias = MeanValue | RangeCount | PatternRange | PatternSimilarity | Complex
+QUERIES = (MeanValue, RangeCount, PatternRange, PatternSimilarity, Complex)
 
 
 Fit: TypeAlias = Floats
@@ -97,6 +100,8 @@ Fit: TypeAlias = Floats
 def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Estimate:
     """Answer a question; the truth about all of the original is between `low` and `high`."""
     published = evidence.published
+    if isinstance(query, MeanValue):
+        return _mean(published, query, evidence.release.table if rows else None)
     fits = _fits(published, query)
     value, low, high = (float(published.rows @ part) for part in fits)
     listed = evidence.release.table.filter(np.repeat(fits[2] > 0, published.rows)) if rows else None
@@ -125,13 +130,17 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
 
 def _in_ranges(published: Published, query: RangeCount) -> Fit:
     Parameter("ranges", "mapping", "A range (lo, hi) per instant.").check(query.ranges)
-    low, high = envelopes_at(published, published.index_of(list(query.ranges)))
+    instants = published.index_of(list(query.ranges))
+    low, high = envelopes_at(published, instants)
+    guessed = None if published.mean is None else _middles_at(published, instants)
     extent = estimate.extent_of(published)
     fit = np.ones((3, len(published.rows)))
-    for (name, span), lower, upper in zip(query.ranges.items(), low.T, high.T, strict=True):
+    for column, (name, span) in enumerate(query.ranges.items()):
+        lower, upper = low[:, column], high[:, column]
+        middle = None if guessed is None else guessed[:, column]
         limits = ends(f"`{name}`", span)
         _, sure, possible = spread(lower, upper, *limits)
-        guess, _, _ = spread(np.clip(lower, *extent), np.clip(upper, *extent), *limits)
+        guess = expected(np.clip(lower, *extent), middle, np.clip(upper, *extent), *limits)
         fit *= np.where(sure, 1.0, guess * possible), sure, possible
     return fit
 
@@ -151,6 +160,40 @@ def spread(low: Floats, high: Floats, least: Any, most: Any) -> tuple[Floats, Ma
         share = np.clip((np.minimum(high, most) - np.maximum(low, least)) / width, 0.0, 1.0)
     share = np.where(np.isfinite(width) & (width > 0), share, (sure.astype(float) + possible) / 2)
     return np.where(sure, 1.0, share * possible), sure, possible
+
+
+def expected(low: Floats, middle: Floats | None, high: Floats, least: Any, most: Any) -> Floats:
+    """Of values of this mean the share in [least, most]: evenly spread below the mean, and above it.
+
+    Without a mean they are evenly spread over [low, high].
+
+    >>> expected(np.array([0.0, 0.0]), np.array([2.0, 1.0]), np.array([4.0, 4.0]), 0.0, 1.0).tolist()
+    [0.25, 0.75]
+    """
+    if middle is None:
+        return spread(low, high, least, most)[0]
+    # Shares with which the two parts have this mean together; where there is no width, both parts agree.
+    below = np.where(high > low, high - middle, 1.0) / np.where(high > low, high - low, 1.0)
+    parts = [spread(*ends, least, most)[0] for ends in ((low, middle), (middle, high))]
+    return np.asarray(below * parts[0] + (1 - below) * parts[1])
+
+
+def _mean(published: Published, query: MeanValue, rows: pa.Table | None) -> Estimate:
+    instant = published.index_of([query.instant])
+    low, high = (side[:, 0] for side in envelopes_at(published, instant))
+    at, middle = np.flatnonzero(published.values == instant[0]), _middles_at(published, instant)[:, 0]
+    if len(at):
+        low, high = (side[:, at[0]] for side in mean_bounds(published))
+    return replace(mean_of(published, low, middle, high), rows=rows)
+
+
+def _middles_at(published: Published, instants: Integers) -> Floats:
+    """Per run the best guess at the mean of its group; of estimated envelopes the middle."""
+    low, high = (np.clip(side, *estimate.extent_of(published)) for side in envelopes_at(published, instants))
+    middle, direct = (low + high) / 2, np.isin(instants, published.values)
+    columns = np.searchsorted(published.values, instants[direct])
+    middle[:, direct] = middles(published)[:, columns]
+    return middle
 
 
 def envelopes_at(published: Published, instants: Integers) -> Bounds:

@@ -21,13 +21,14 @@ from timeveil.evidence.codes import Integers, column_of, distinct_pairs
 from timeveil.evidence.published import check_row_order, columns_of, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published
 from timeveil.models.series.evidence.original import encode_numbers
-from timeveil.models.series.judges import definition
+from timeveil.models.series.judges import definition, means
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
     **definition.SENTENCES,
+    **means.SENTENCES,
     **dict.fromkeys(("columns:unreadable", "group:unreadable", "pattern:unreadable"), "{fault}"),
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
     "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
@@ -38,7 +39,7 @@ SENTENCES: Mapping[str, str] = {
     "columns:tail": "the other columns are not the sensitive ones and then those to keep",
     "counts": "the table has {count} {name}; the manifest states {stated}",
     "envelope": "{rows:row} with a missing, infinite or tiny bound, or a low above its high",
-    "envelope-differs": "{groups:group} whose rows show more than one envelope",
+    "envelope-differs": "{groups:group} whose rows show more than one envelope or mean",
     "group:numbers": "the {groups} groups are not numbered from 1 without a hole",
     "group:order": "{groups:group} not numbered in the order of its envelope",
     "group:ties": "{groups:group} with the envelope of another not in the order of rows",
@@ -90,6 +91,8 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
         return None
     possible = _check_envelopes(release.manifest["parameters"]["round_outward"], runs, findings)
+    if possible:
+        means.check_steps(runs, findings)
     cells = _cells_of(runs)
     _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
@@ -155,10 +158,12 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     begins = _begins(group)
     first = np.repeat(begins, np.diff(np.append(begins, len(group))))
     differs, falls = np.zeros(len(order), dtype=bool), np.zeros(max(len(begins) - 1, 0), dtype=bool)
-    tied = ~falls
+    tied, sides = ~falls, [runs.low, runs.high]
+    if runs.mean is not None:
+        sides.append(np.nan_to_num(runs.mean, nan=-np.inf))
     # A bound at a time, as both sides of all instants would be a second copy of the table.
     for instant in range(runs.low.shape[1]):
-        for side in (runs.low, runs.high):
+        for side in sides:
             bound = side[order, instant]
             differs |= bound != bound[first]
             before, after = bound[begins[:-1]], bound[begins[1:]]

@@ -17,7 +17,7 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.diversity import check_numbers, diversified
+from timeveil.models.series.method.means import group_means
 from timeveil.models.series.method.paper import kapra, naive
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, numbered_as_met
 from timeveil.models.series.method.settling import group_numbers, settled_order
@@ -59,6 +60,7 @@ def anonymize_series(
     max_level: int = 20,
     center: str = "mean",
     round_outward: int | None = 3,
+    means: bool = False,
     l: int | None = None,
     publish_values: Sequence[str] | None = None,
     publish_pattern: Sequence[str] | None = None,
@@ -84,12 +86,13 @@ def anonymize_series(
     `method` is `"adaptive"`, `"kapra"` or `"naive"` (both from the paper), or `"representative"`, whose
     patterns are not each member's own. `shape_weight` is 2 for narrow envelopes, 10 for both, 50 and up for
     the shape; `effort` is how long groups are improved; `round_outward` is the number of significant digits
-    of bounds. With `p=1`, or `publish_pattern=[]`, envelopes are published and no pattern: k-anonymity. With
-    `l`, sensitive numbers are exchanged for others nearby where more than one row in l of a cell has the
-    same. `publish_values` and `publish_pattern` name the instants to publish, by default all. `fill` says
-    what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person. `after` has ledgers of
-    earlier releases, which are refused if they show the same people, unless `force` is set. `seed` repeats
-    the draws of `l` and nothing else; anyone who knows it can undo them.
+    of bounds. `means` adds the rounded mean of each group. With `p=1`, or `publish_pattern=[]`, envelopes are
+    published and no pattern: k-anonymity. With `l`, sensitive numbers are exchanged for others nearby where
+    more than one row in l of a cell has the same. `publish_values` and `publish_pattern` name the instants to
+    publish, by default all. `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"`
+    the person. `after` has ledgers of earlier releases, which are refused if they show the same people,
+    unless `force` is set. `seed` repeats the draws of `l` and nothing else; anyone who knows it can undo
+    them.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -120,7 +123,7 @@ def anonymize_series(
     refuse_rare(collection, parameters.k)
     _require_k_series(collection.size, parameters.k)
     published = published_instants(parameters, collection.instants)
-    _require_free_names(collection.instants, relation.roles)
+    _require_free_names(collection.instants, relation.roles, _ends(parameters))
     if parameters.l is not None:
         check_numbers(collection.attributes, sensitive, parameters.l)
     order = settled_order(collection.matrix, collection.attributes, sensitive)
@@ -183,9 +186,14 @@ def _require_k_series(series: int, k: int) -> None:
         raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
-def _require_free_names(instants: Sequence[str], roles: Roles) -> None:
+def _ends(parameters: SeriesParameters) -> dict[str, str]:
+    """The ends of the names of an instant's columns, with their roles."""
+    return {"lo": "low", "hi": "high"} | ({"mean": "mean"} if parameters.means else {})
+
+
+def _require_free_names(instants: Sequence[str], roles: Roles, ends: Iterable[str]) -> None:
     """The columns that the release adds must not be the caller's."""
-    added = {"group", "pattern", "level", *(f"{name}_{end}" for name in instants for end in ("lo", "hi"))}
+    added = {"group", "pattern", "level", *(f"{name}_{end}" for name in instants for end in ends)}
     clashing = [name for name in (*roles.sensitive, *roles.keep) if name in added]
     if clashing:
         names = ", ".join(f"`{name}`" for name in clashing)
@@ -203,9 +211,13 @@ def assemble(
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     instants, (values, pattern) = collection.instants, published
-    low, high = envelopes(collection.matrix[:, [instants.index(name) for name in values]], partition.group)
+    matrix = collection.matrix[:, [instants.index(name) for name in values]]
+    low, high = envelopes(matrix, partition.group)
     if parameters.round_outward is not None:
         low, high = rounded_outward(low, high, parameters.round_outward)
+    shown = [low, high]
+    if parameters.means:
+        shown.append(group_means(matrix, partition.group, low, high))
     cell_of, letters, levels, rank = _cells(partition, [instants.index(name) for name in pattern])
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
@@ -215,15 +227,15 @@ def assemble(
     ranks = pa.array(np.append(rank, -1)[cell_of])
     visible = [ranks, *attributes.columns]
     content = row_keys(pa.table(visible, names=[f"{position}" for position in range(len(visible))]))
-    number = group_numbers(low, high, partition.group, content)
+    number = group_numbers(shown, partition.group, content)
     series = np.flatnonzero(partition.group >= 0)
     order = series[np.lexsort((content[series], number[partition.group[series]]))]
     group, cell = number[partition.group[order]], cell_of[order]
     columns: dict[str, Any] = {"group": pa.array(group + 1, pa.int32())}
     by_number = np.argsort(number)
     for column, name in enumerate(values):
-        for end, bounds in (("lo", low), ("hi", high)):
-            columns[f"{name}_{end}"] = pa.array(bounds[by_number, column][group])
+        for end, numbers in zip(_ends(parameters), shown, strict=True):
+            columns[f"{name}_{end}"] = pa.array(numbers[by_number, column][group], from_pandas=True)
     width, one_level = len(pattern), parameters.method != "adaptive"
     if pattern:
         texts = pa.array(letters.view(f"S{width}").ravel()).cast(pa.string())
@@ -254,7 +266,7 @@ def assemble(
             "own_patterns": partition.own and parameters.method in ("adaptive", "kapra"),
             "perturbed": list(perturbed),
         },
-        "columns": _columns(values, relation, data.schema),
+        "columns": _columns(values, relation, data.schema, _ends(parameters)),
         "parameters": _published_parameters(parameters, published),
         "counts": {
             "rows": len(order),
@@ -302,9 +314,11 @@ def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, S
     return cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first]
 
 
-def _columns(values: Sequence[str], relation: Relation, schema: pa.Schema) -> list[dict[str, str]]:
+def _columns(
+    values: Sequence[str], relation: Relation, schema: pa.Schema, ends: dict[str, str]
+) -> list[dict[str, str]]:
     """Name, role and type of every published column; group, pattern and level are named after their role."""
-    roles = {f"{name}_{end}": role for name in values for end, role in (("lo", "low"), ("hi", "high"))}
+    roles = {f"{name}_{end}": role for name in values for end, role in ends.items()}
     roles |= dict.fromkeys(relation.roles.sensitive, "sensitive") | dict.fromkeys(relation.roles.keep, "keep")
     columns = []
     for field in schema:

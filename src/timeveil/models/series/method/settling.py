@@ -5,6 +5,8 @@ Methods settle ties by row, so the order of the input must not reach them; and n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -53,9 +55,9 @@ def _equal_runs(rows: Matrix) -> Labels:
     return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
 
 
-def group_numbers(low: Matrix, high: Matrix, group: Labels, content: Labels) -> Labels:
-    """The rank of each group by its envelope; equal envelopes by what their rows show."""
-    bounds = np.stack([low, high], axis=2).reshape(len(low), -1)
+def group_numbers(shown: Sequence[Matrix], group: Labels, content: Labels) -> Labels:
+    """The rank of each group by its bounds and means; equal ones by what their rows show."""
+    bounds = np.nan_to_num(np.stack(shown, axis=2).reshape(len(shown[0]), -1), nan=-np.inf)
     order, runs = _by_values(bounds)
     if len(runs) and runs[-1] + 1 < len(runs):
         rows, begins = runs_of(group)
