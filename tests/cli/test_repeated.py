@@ -139,14 +139,8 @@ def test_what_cannot_be_continued_is_refused(cli: Cli, first: None) -> None:
     refused(cli, f"{loose} --append", "`append` applies with `after` only")
     for option in ("--granularity week", "--choose loss"):
         refused(cli, f"{loose} --after first.ledger --append {option}", "cannot be set with `append`")
-    others = (
-        "--recode local",
-        "--engine duckdb",
-        "--protect result=distinct:2",
-        "--dominance 0.5",
-        "--visits 2",
-    )
-    for option in others:
+    refused(cli, f"{loose} --after first.ledger --append --recode local", "cannot be set with `append`")
+    for option in ("--recode tiling", "--engine duckdb", "--origin first", "--visits 2"):
         refused(cli, f"{loose} --after first.ledger {option}", "cannot be combined with `after`")
     twice = VISITS.set_column(VISITS.num_columns - 1, "case", pa.array([7] * 900))
     save("later.csv", twice, [900])

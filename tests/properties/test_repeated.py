@@ -75,6 +75,100 @@ def test_k_people_share_every_joint_label(seed, k, suppress):
         assert withheld - waiting <= suppress * len(rows) + 1e-9
 
 
+def published_again(chance, k, **options):
+    """Versions of one table with what was published of each; ends where nothing is feasible."""
+    tables, ledgers = [], []
+    for version in versions(chance, 3):
+        rows = [(*row, "fm"[ord(row[0]) % 2]) for row in version]
+        table = table_of([row[:4] for row in rows]).append_column("sex", pa.array([row[4] for row in rows]))
+        roles = tv.Roles(respondent="who", time="when", quasi=["place", "sex"], sensitive=["what"])
+        try:
+            release, ledger = tv.generalize_time(
+                table,
+                roles,
+                k,
+                granularities=NAMES,
+                hierarchies=dict.fromkeys(["place", "sex"], "suppression"),
+                allow_loss=True,
+                after=ledgers,
+                **options,
+            )
+        except tv.InfeasibleError:
+            return
+        tables, ledgers = [*tables, rows], [*ledgers, ledger]
+        yield tables, ledgers, release
+
+
+def label_at(row, step):
+    levels = step["levels"]
+    shown = tuple("*" if name in levels else value for name, value in (("place", row[2]), ("sex", row[4])))
+    return shown, generalization.CALENDAR[step["granularity"]](row[1])
+
+
+@settings(max_examples=some(150), deadline=None)
+@given(
+    st.integers(0, 10**9),
+    st.integers(2, 3),
+    st.sampled_from(["local", "refined"]),
+    st.sampled_from([0.0, 0.2, 0.6]),
+    st.sampled_from([None, {"what": "at-most:2/3"}]),
+)
+def test_rows_at_steps_of_their_own_share_every_joint_label(seed, k, recode, suppress, protect):
+    """A row is read at the first step that publishes its label, whatever it was published as before."""
+    chance = random.Random(seed)  # noqa: S311 a test
+    options = {"recode": recode, "suppress": suppress, "protect": protect}
+    for tables, ledgers, release in published_again(chance, k, **options):
+        rows, groups = tables[-1], groups_of(ledgers[-1])
+        assert tv.verify(release, ledgers[-1]), tv.verify(release, ledgers[-1]).violations
+        assert tv.attack(release, ledgers[-1]).after.worst <= 1 / k + 1e-9
+        people = repeated.joint(tables, list(map(groups_of, ledgers)))
+        assert all(len(who) >= k for who in people.values())
+        steps, by_label = release.manifest["steps"], {}
+        lines = set()
+        for line in release.table.to_pylist():
+            start = line["when_start"] or dt.date(2006, 1, 1)
+            granule = generalization.CALENDAR[steps[line["when_step"] - 1]["granularity"]](start)
+            lines.add((line["when_step"] - 1, ((line["place"], line["sex"]), granule)))
+        for row, group in zip(rows, groups, strict=True):
+            readings = [(n, label_at(row, step)) for n, step in enumerate(steps)]
+            reading = next((label for label in readings if label in lines), None)
+            if group is not None:
+                by_label.setdefault(reading, set()).add(group)
+        assert all(len(groups) == 1 for groups in by_label.values())
+        assert len(by_label) == release.manifest["counts"]["groups"]
+
+
+@settings(max_examples=some(100), deadline=None)
+@given(
+    st.integers(0, 10**9),
+    st.sampled_from(
+        [{"protect": {"what": "at-most:2/3"}}, {"protect": {"what": "distinct:2"}}, {"dominance": 0.4}]
+    ),
+    st.sampled_from([0.2, 0.6]),
+)
+def test_promises_about_groups_hold_in_each_release(seed, promise, suppress):
+    """Also after rows were withheld because of what was published before."""
+    chance = random.Random(seed)  # noqa: S311 a test
+    for tables, ledgers, release in published_again(chance, 2, suppress=suppress, **promise):
+        assert tv.verify(release, ledgers[-1]), tv.verify(release, ledgers[-1]).violations
+        members = {}
+        for row, group in zip(tables[-1], groups_of(ledgers[-1]), strict=True):
+            members.setdefault(group, []).append(row)
+        members.pop(None, None)
+        for rows in members.values():
+            people = {row[0] for row in rows}
+            holders = [len({row[0] for row in rows if row[3] == value}) for value in "st"]
+            most = max(sum(row[0] == who for row in rows) for who in people)
+            assert "dominance" not in promise or most <= 0.4 * len(rows) + 1e-9
+            assert (
+                promise.get("protect") != {"what": "at-most:2/3"}
+                or max(holders) <= 2 / 3 * len(people) + 1e-9
+            )
+            assert promise.get("protect") != {"what": "distinct:2"} or all(holders)
+        people = repeated.joint(tables, list(map(groups_of, ledgers)))
+        assert all(len(who) >= 2 for who in people.values())
+
+
 @settings(max_examples=some(150), deadline=None)
 @given(st.integers(0, 10**9), st.integers(2, 3))
 def test_what_is_feasible_is_what_the_oracle_says(seed, k):

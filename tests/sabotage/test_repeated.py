@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -41,9 +42,11 @@ def promised(release: tv.Release, after: object) -> tv.Release:
     return replace(bold, guarantee=guarantee_from(bold.manifest["guarantee"]))
 
 
-def forged(rows: pa.Table, first: tv.Ledger) -> tuple[tv.Release, tv.Ledger]:
+def forged(
+    rows: pa.Table, first: tv.Ledger, recode: Literal["global", "local"] = "global"
+) -> tuple[tv.Release, tv.Ledger]:
     """A release that was made without a look back, and claims that it was."""
-    release, ledger = tv.generalize_time(rows, ROLES, K, granularities=["month"])
+    release, ledger = tv.generalize_time(rows, ROLES, K, granularities=["month"], recode=recode)
     candidates = {
         name: {**numbers, "groups_short": 0, "rows_short": 0}
         for name, numbers in release.manifest["candidates"].items()
@@ -53,17 +56,34 @@ def forged(rows: pa.Table, first: tv.Ledger) -> tuple[tv.Release, tv.Ledger]:
     return claim, replace(ledger, facts=facts, after=(first,))
 
 
+@pytest.mark.parametrize("recode", ["global", "local"])
 @pytest.mark.parametrize(("late", "gone"), [(K - 1, 0), (0, K - 1), (1, 0), (0, 1)])
-def test_one_person_short_in_the_joint_count(first, late, gone):
+def test_one_person_short_in_the_joint_count(first, late, gone, recode):
     """Fewer than k people came late, or have rows that are gone; every group has k people."""
-    release, ledger = forged(table(late, gone), first[1])
+    release, ledger = forged(table(late, gone), first[1], recode)
     assert codes(release) == set()
     assert codes(release, ledger) == {"joint-below-k"}
 
 
+@pytest.mark.parametrize("recode", ["global", "local"])
 @pytest.mark.parametrize(("late", "gone"), [(K, 0), (0, K), (0, 0)])
-def test_with_one_person_more_it_holds(first, late, gone):
-    assert codes(*forged(table(late, gone), first[1])) == set()
+def test_with_one_person_more_it_holds(first, late, gone, recode):
+    assert codes(*forged(table(late, gone), first[1], recode)) == set()
+
+
+def test_a_promise_about_values_that_what_was_published_before_broke(first):
+    """Every person holds one value of three; withheld rows leave groups that break the promise."""
+    options = {"granularities": ["month"], "after": [first[1]], "suppress": 0.2}
+    honest = tv.generalize_time(table(2, 1), ROLES, K, protect={"what": "distinct:2"}, **options)
+    assert codes(*honest) == set()
+    release, ledger = tv.generalize_time(table(2, 1), ROLES, K, **options)
+    bold = section(
+        section(release, "guarantee", protect={"what": "distinct:4"}),
+        "parameters",
+        protect={"what": "distinct:4"},
+    )
+    claim = replace(bold, guarantee=guarantee_from(bold.manifest["guarantee"]))
+    assert "protect" in codes(claim, ledger)
 
 
 def test_honest_releases_hold(first):

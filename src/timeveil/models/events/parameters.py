@@ -153,29 +153,28 @@ class EventParameters(Reading):
         fault = "a weight is not a number above 0 and below 1,000,000"
         return None if all(numbers) else (fault, "give a number, such as 2")
 
-    @rule("after", "recode", "protect", "dominance", "visits", "origin", "engine")
+    @rule("after", "recode", "visits", "origin", "engine")
     def people_alone_are_counted_over_releases(self) -> Problem:
         """What was published before cuts groups that nobody sees; only people are counted in them."""
         if not self.after:
             return None
         reasons = {
-            "recode": "rows at steps of their own are read in another way in each release",
-            "protect": "a promise about values is kept by each release, and not by what several leave",
-            "dominance": "the rows of a person are counted in one release",
+            "recode": "periods are withheld as a whole, and fewer than k people may be absent then",
             "visits": "pairs of groups are compared within one release",
             "origin": "an event is found again by its time",
             "engine": "events of earlier releases are recognised in memory",
         }
         for name, reason in reasons.items():
-            if getattr(self, name) != type(self).table()[name].default:
+            possible = ("global", "refined", "local") if name == "recode" else (self.table()[name].default,)
+            if getattr(self, name) not in possible:
                 hint = f"leave {{{name}}} out, or {{after}}: then each release keeps its promise alone"
                 return f"`{name}` cannot be combined with `after`: {reason}", hint
         return None
 
-    @rule("append", "choose", "granularities", "levels", "max_levels")
+    @rule("append", "recode", "choose", "granularities", "levels", "max_levels")
     def what_is_continued_is_not_chosen(self) -> Problem:
         """Periods and levels are those of the release that is continued."""
-        for name in ("granularities", "levels", "max_levels", "choose"):
+        for name in ("recode", "granularities", "levels", "max_levels", "choose"):
             if self.append and getattr(self, name) != type(self).table()[name].default:
                 return f"`{name}` cannot be set with `append`, which keeps that of the release before", (
                     f"leave {{{name}}} out, or leave {{append}} out"

@@ -47,7 +47,7 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
         counted = counts[name]
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
-        if promise_of(evidence).further:
+        if promise_of(evidence).further and not promise_of(evidence).after:
             counted.update(_short(evidence, timeline.firsts(level).astype(np.int64)[time]))
         wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))

@@ -273,7 +273,7 @@ def _assemble(
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
     elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.may_have_steps:
         facts["bits"] = bits_of_ways(counts, chosen, partial(_is_feasible, counts))
-    elif recoding and recoding.decoys:
+    if recoding and recoding.decoys:
         facts["decoys"] = recoding.decoys
     label = plan.named or chosen.granularity
     return _pair(plan, label, mappings, published, sections, facts, nodes)

@@ -83,7 +83,12 @@ def _sweep(scale: Scale, within: Node, seed: int | None) -> Recoding:
 def _swept(scale: Scale, within: Node, steps: Sequence[Node], seed: int | None) -> Recoding:
     counts, decoys = scale.counts, None if seed is None else Decoys(np.random.default_rng(seed))
     labels = (counts.label(node) for node in (*steps, within))
-    step = sweep(scale.cells, counts.label(within), labels, counts.k, counts.guard, decoys)
+    block, guard = counts.label(within), counts.guard
+    if counts.earlier:
+        # A label is read by everyone whom it covers, whatever they were published as before.
+        block = np.where(counts.published(within).group < 0, -1, block)
+        guard = (guard or counts.unguarded).sharing(counts.classes[scale.cells.cell], counts.k)
+    step = sweep(scale.cells, block, labels, counts.k, guard, decoys)
     recoding = scale.recoding(within, [*steps, within], step)
     return replace(recoding, decoys={"seed": seed, "held": decoys.held}) if decoys else recoding
 

@@ -20,6 +20,7 @@ Cost: a sort of the holdings, distinct (visit, value), per test; at a tight bloc
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -31,7 +32,7 @@ import pyarrow.compute as pc
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.domain.wording import counted
-from timeveil.engines import Cells, Held, Int64s
+from timeveil.engines import Cells, Codes, Held, Int64s
 from timeveil.errors import ParameterError
 from timeveil.reading.columns import is_text
 from timeveil.reading.encoding import distinct
@@ -45,13 +46,20 @@ SLACK = 1e-9  # a share such as 1/3 of 3 people is 1 person in spite of rounding
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Every value that somebody in a group holds is held by as many people."""
+
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Column:
     """A sensitive column: the value of each holding, in the order of the promise, and the whole table's.
 
     `bounded` marks the values that a share is promised of.
     """
 
-    promise: AnyProtection
+    promise: AnyProtection | Shared
     visit: Int64s
     value: Int64s
     overall: Floats
@@ -73,6 +81,13 @@ class Guard:
         self.columns = [
             _column(name, held, promise.protections[name], self._person) for name, held in cells.held.items()
         ]
+
+    def sharing(self, kind: Codes, k: int) -> Guard:
+        """A guard that besides keeps k people of every kind of visit that a group has."""
+        kinds, size, guard = kind.astype(np.int64), int(kind.max(initial=-1)) + 1, copy(self)
+        column = _Column(Shared(k), np.arange(len(kind)), kinds, np.zeros(size), np.zeros(size, np.bool_))
+        guard.columns = [*self.columns, column]
+        return guard
 
     def keeps(self, visit: Int64s, group: Int64s, groups: int) -> Mask:
         """Which groups keep every promise; `group` has the number of each visit's."""
@@ -210,6 +225,8 @@ def _keeps(column: _Column, group: Int64s, value: Int64s, holders: Int64s, peopl
     groups, keeps = len(people), np.ones(len(people), np.bool_)
     spread = holders / np.bincount(group, weights=holders, minlength=groups)[group]
     match column.promise:
+        case Shared(least):
+            keeps[group[holders < least]] = False
         case AtMost(share):
             exceeds = column.bounded[value] & (holders > share * people[group] + SLACK)
             keeps[group[exceeds]] = False

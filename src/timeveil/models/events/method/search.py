@@ -196,7 +196,11 @@ class Counts:
     def _published(self, group: Int64s, keeps: npt.NDArray[np.bool_]) -> Recoded:
         visible = (group >= 0) & np.append(keeps, False)[group]
         if self.earlier:
-            visible &= self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
+            visible = self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
+            if self.guard:
+                # A group that breaks a promise without the others has k people of each class to be absent.
+                visits = np.flatnonzero(visible[self.cells.cell])
+                visible &= self.guard.keeps(visits, group[self.cells.cell[visits]], len(keeps))[group]
         number = np.full(len(group), -1, np.int32)
         number[visible] = np.unique(group[visible], return_inverse=True)[1].ravel()
         visits, groups = visible[self.cells.cell], int(number.max(initial=-1)) + 1
@@ -217,8 +221,11 @@ class Counts:
     @cached_property
     def guard(self) -> Guard | None:
         """What is promised besides k people; None if nothing is."""
-        promise = self.plan.parameters.promise
-        return Guard(self.cells, promise) if promise.further else None
+        return self.unguarded if self.plan.parameters.promise.further else None
+
+    @cached_property
+    def unguarded(self) -> Guard:
+        return Guard(self.cells, self.plan.parameters.promise)
 
     def keeps_as_one(self) -> bool:
         """Whether all people of the table together would keep the promise."""

@@ -51,7 +51,7 @@ def sweep(
     """The step that each cell is published at; `WITHHELD` where its whole block does not keep the promise.
 
     `labels` has per step, from fine to coarse, a number for what every cell would be published as. Steps
-    refine `block`, which is also the label of the last one.
+    refine `block`, which is also the label of the last one; cells without one, -1, are withheld.
     """
     state = _Open(cells, block, k, guard, decoys)
     for step, label in enumerate(labels):
@@ -65,13 +65,15 @@ class _Open:
     def __init__(
         self, cells: Cells, block: Int64s, k: int, guard: Guard | None, decoys: Decoys | None
     ) -> None:
-        self._guard, self._decoys, self._visit = guard, decoys, np.arange(len(cells.cell))
+        # What has no block is withheld already.
+        self._guard, self._decoys, self._visit = guard, decoys, np.flatnonzero(block[cells.cell] >= 0)
         self.k, self.step = k, np.full(len(cells), WITHHELD, np.int32)
         self._block = np.unique(block, return_inverse=True)[1].ravel()
         # An owner is a person in a block: a block has as many people left as owners with an open visit.
-        pairs = self._block[cells.cell] * (int(cells.person.max(initial=0)) + np.int64(1)) + cells.person
+        self._cell, person = cells.cell[self._visit], cells.person[self._visit]
+        pairs = self._block[self._cell] * (int(person.max(initial=0)) + np.int64(1)) + person
         owners, owner = np.unique(pairs, return_inverse=True)
-        self._cell, self._owner = cells.cell, owner.ravel()
+        self._owner = owner.ravel()
         self._left = np.bincount(self._owner, minlength=len(owners))
         self._block_of_owner = np.zeros(len(owners), np.int64)
         self._block_of_owner[self._owner] = self._block[self._cell]
