@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +115,6 @@ class LedgerColumns(Columns):
     def __init__(self, path: Path, schema: pa.Schema, rows: int, prefix: str = "") -> None:
         super().__init__(path, schema, rows)
         self.prefix = prefix
-
-    @cached_property
-    def file(self) -> OpenFile:
-        return OpenFile(self.path)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         names = self.chosen(columns).names

@@ -188,7 +188,7 @@ def _open_slots(
 ) -> tuple[Release, tuple[Violation, ...]]:
     opened = {slot.name: _open(slot, files=files, strict=strict) for slot in entries if entries[slot]}
     for name, (slot, _) in opened.items():
-        if not (is_well_formed(slot) and "buckets" in slot.manifest["counts"]):
+        if not ((strict or is_well_formed(slot)) and "buckets" in slot.manifest["counts"]):
             raise damaged(name, f"is not the folder of a slot: its {MANIFEST} does not describe one")
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:

@@ -83,12 +83,16 @@ def _comparable(rows: pa.Table) -> pa.Table:
 
 
 class Columns(Stored):
-    """Columns of a file that has stated its schema and number of rows."""
+    """Columns of a file that has stated its schema and number of rows; opened once, it stays open."""
 
     def __init__(self, path: Path, schema: pa.Schema, rows: int) -> None:
         self.path = path
         self.schema = schema
         self.num_rows = rows
+
+    @cached_property
+    def file(self) -> parquet_file.OpenFile:
+        return parquet_file.OpenFile(self.path)
 
     def chosen(self, columns: list[str] | None) -> pa.Schema:
         return self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
@@ -104,7 +108,7 @@ class Columns(Stored):
 class Table(Columns):
     """A table file of a release, read a batch at a time in the types that `release.json` states.
 
-    A Parquet file is opened once and stays open. A small CSV file is parsed once, a large one for each pass.
+    A small CSV file is parsed once, a large one for each pass.
     """
 
     @property
@@ -112,10 +116,6 @@ class Table(Columns):
         """Bytes that a judge may hold of it."""
         self._refuse_missing()
         return limits().room(file_size(self.path))
-
-    @cached_property
-    def file(self) -> parquet_file.OpenFile:
-        return parquet_file.OpenFile(self.path)
 
     @cached_property
     def cells(self) -> pa.Table:

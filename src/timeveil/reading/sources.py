@@ -271,16 +271,14 @@ def _series(name: str, series: Any) -> Any:
     message = f"column `{name}` has values of more than one type, or of a type unknown to Arrow"
     error = InputError(message, hint="give each column one type: text, numbers, dates or timestamps")
     with raising(error, on=_NOT_ONE_TYPE):
-        return _from_objects(series) if series.dtype == object else pa.Array.from_pandas(series)
-
-
-def _from_objects(series: Any) -> Any:
-    """Python objects; pyarrow alone would silently truncate or mix dates, clock readings and instants."""
-    values = [None if missing else value for value, missing in zip(series, series.isna(), strict=True)]
-    kinds = {_time_kind(value) for value in values if value is not None}
-    if len(kinds) > 1 and "" not in kinds:
-        return pa.array([None if value is None else value.isoformat() for value in values], pa.string())
-    return pa.array(values)
+        if series.dtype != object:
+            return pa.Array.from_pandas(series)
+        values = [None if missing else value for value, missing in zip(series, series.isna(), strict=True)]
+        kinds = {_time_kind(value) for value in values if value is not None}
+        # pyarrow alone would silently truncate or mix dates, clock readings and instants.
+        if len(kinds) > 1 and "" not in kinds:
+            values = [None if value is None else value.isoformat() for value in values]
+        return pa.array(values)
 
 
 def _time_kind(value: Any) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from timeveil.calendar.civil import civil_second
 from timeveil.calendar.order import is_finer_than
 from timeveil.errors import InputError, raising
 from timeveil.reading.files import file_size
-from timeveil.recoding.values import bad_hierarchy, day_of, numbers_of, power_below, seconds_of, text_of
+from timeveil.recoding.values import bad_hierarchy, numbers_of, power_below, seconds_of, text_of
 
 STAR = "*"
 MOST_LEVELS = 100
@@ -96,14 +97,12 @@ class Hierarchy:
                 "each interval width must be a multiple of the one before", "for example 5, 10, 20"
             )
 
-        def of_width(width: Fraction) -> Interval:
-            def interval(number: Fraction) -> tuple[Fraction, Fraction]:
-                low = (number - start) // width * width + start
-                return low, low + width
+        def interval(width: Fraction, number: Fraction) -> tuple[Fraction, Fraction]:
+            low = (number - start) // width * width + start
+            return low, low + width
 
-            return interval
-
-        return cls._of_numbers([f"{width:g} wide" for width in widths], [*map(of_width, exact)], bottom, top)
+        levels = [partial(interval, width) for width in exact]
+        return cls._of_numbers([f"{width:g} wide" for width in widths], levels, bottom, top)
 
     @classmethod
     def log(
@@ -125,27 +124,24 @@ class Hierarchy:
                 "for example 2, 4, 16",
             )
 
-        def of_base(base: int) -> Interval:
-            def interval(number: Fraction) -> tuple[Fraction, Fraction]:
-                if -1 <= number < 1:
-                    return (Fraction(-1), Fraction(0)) if number < 0 else (Fraction(0), Fraction(1))
-                power = power_below(Fraction(base), abs(number))
-                if number > 0:
-                    return power, power * base
-                # Intervals contain their lower end, so -4 begins the one up to -2.
-                return (-power, -power / base) if power == -number else (-power * base, -power)
+        def interval(base: int, number: Fraction) -> tuple[Fraction, Fraction]:
+            if -1 <= number < 1:
+                return (Fraction(-1), Fraction(0)) if number < 0 else (Fraction(0), Fraction(1))
+            power = power_below(Fraction(base), abs(number))
+            if number > 0:
+                return power, power * base
+            # Intervals contain their lower end, so -4 begins the one up to -2.
+            return (-power, -power / base) if power == -number else (-power * base, -power)
 
-            return interval
-
-        return cls._of_numbers([f"{base}-fold wide" for base in bases], [*map(of_base, bases)], bottom, top)
+        levels = [partial(interval, base) for base in bases]
+        return cls._of_numbers([f"{base}-fold wide" for base in bases], levels, bottom, top)
 
     @classmethod
     def _of_numbers(
-        cls, names: list[str], levels: list[Interval], bottom: Number | None, top: Number | None
+        cls, names: list[str], levels: Sequence[Interval], bottom: Number | None, top: Number | None
     ) -> Hierarchy:
         """Levels of half-open intervals that nest, cut off at `bottom` and `top`."""
         least, most = (None if end is None else Fraction(str(end)) for end in (bottom, top))
-        _check_bounds(least, most)
 
         def label(number: Fraction, level: Interval) -> str:
             if least is not None and number < least:
@@ -160,7 +156,7 @@ class Hierarchy:
             labels = [None if n is None else label(n, levels[number - 1]) for n in numbers_of(values)]
             return pa.array(labels, pa.string())
 
-        return cls._with_star(names, publish, finest=int(bottom is not None or top is not None))
+        return cls._with_star(names, publish, least, most)
 
     @classmethod
     def calendar(
@@ -182,8 +178,9 @@ class Hierarchy:
                 "the periods of a calendar hierarchy must go from fine to coarse, each inside the next",
                 "for example month,quarter,year,decade: a week may be in two months",
             )
-        least, most = (None if end is None else day_of(end) for end in (bottom, top))
-        _check_bounds(least, most)
+        error = bad_hierarchy("a bound of a calendar hierarchy is not a date", "write it like 1930-01-01")
+        with raising(error, on=ValueError):
+            least, most = (None if end is None else date.fromisoformat(str(end)) for end in (bottom, top))
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             seconds, missing = seconds_of(values)
@@ -195,8 +192,7 @@ class Hierarchy:
                 labels[seconds >= civil_second(most, of="top")] = f"{most} or later"
             return pa.array(labels, pa.string(), mask=missing)
 
-        coded = int(bottom is not None or top is not None)
-        return cls._with_star([period.name for period in periods], publish, finest=coded)
+        return cls._with_star([period.name for period in periods], publish, least, most)
 
     @classmethod
     def prefixes(cls, lengths: Sequence[int]) -> Hierarchy:
@@ -226,16 +222,20 @@ class Hierarchy:
 
     @classmethod
     def _with_star(
-        cls, names: Sequence[str], publish: Callable[[int, pa.Array], pa.Array], finest: int = 0
+        cls, names: Sequence[str], publish: Callable[[int, pa.Array], pa.Array], *bounds: Any
     ) -> Hierarchy:
-        """Levels of a rule, and above them one star for every value."""
+        """Levels of a rule, and above them one star for every value; what is beyond bounds is coded."""
+        stated = [bound for bound in bounds if bound is not None]
+        if any(low >= high for low, high in pairwise(stated)):
+            message = "the upper bound of a hierarchy is not above the lower one"
+            raise bad_hierarchy(message, "write the lower bound first, such as 18..90")
 
         def publish_or_star(number: int, values: pa.Array) -> pa.Array:
             if number > len(names):
                 return pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
             return publish(number, values)
 
-        return cls((*names, STAR), publish_or_star, finest)
+        return cls((*names, STAR), publish_or_star, finest=int(bool(stated)))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Hierarchy:
@@ -356,12 +356,6 @@ def _from_rule(rule: str, arguments: str) -> Hierarchy:
         return Hierarchy.log([int(n) for n in steps], bottom=bottom, top=top)
     widths = [float(n) if "." in n else int(n) for n in steps]
     return Hierarchy.intervals(widths, bottom=bottom, top=top)
-
-
-def _check_bounds(bottom: Any, top: Any) -> None:
-    if bottom is not None and top is not None and bottom >= top:
-        message = "the upper bound of a hierarchy is not above the lower one"
-        raise bad_hierarchy(message, "write the lower bound first, such as 18..90")
 
 
 def _check_growing(name: str, numbers: Sequence[float]) -> None:

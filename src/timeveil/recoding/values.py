@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -12,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from timeveil.calendar.civil import Ints
-from timeveil.errors import InputError, ParameterError, TimeveilError, raising
+from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.reading.table import moments
 
 LARGEST = 400  # digits before or behind the point of a number; no measured number has more
@@ -33,13 +32,6 @@ def power_below(base: Fraction, number: Fraction) -> Fraction:
     while base > 1 and power * base <= number:
         power *= base
     return power
-
-
-def day_of(end: date | str) -> date:
-    """The day that a bound names."""
-    error = bad_hierarchy("a bound of a calendar hierarchy is not a date", "write it like 1930-01-01")
-    with raising(error, on=ValueError):
-        return date.fromisoformat(str(end))
 
 
 def numbers_of(values: pa.Array) -> list[Fraction | None]:
