@@ -5,7 +5,7 @@ Patterns are tuples found by counting breakpoints below a z-normalised value; no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -199,3 +199,15 @@ def stepped_mean(values: Sequence[float], low: float, high: float) -> float | No
     exact = sum((Fraction(value) - Fraction(low)) / width for value in values)
     step = int((exact + Fraction(1, 2)) // 1)
     return low + (high - low) * (step / size) if 2 <= step <= size - 2 else None
+
+
+def most_that_can_differ(often: Mapping[object, int], l: int) -> int:
+    """The most rows of which none has a value of more than one in l, by trying every number of rows.
+
+    >>> most_that_can_differ({"a": 5, "b": 2}, 2), most_that_can_differ({"a": 5}, 2)
+    (4, 0)
+    """
+    for rows in range(sum(often.values()), 0, -1):
+        if sum(min(count, rows // l) for count in often.values()) >= rows:
+            return rows
+    return 0

@@ -553,8 +553,12 @@ entry(
     "recipient",
     "suppressed",
     lambda r: (
-        section(r, "counts", suppressed=r.guarantee.p),
-        f"the manifest states {r.guarantee.p} withheld series, and p is {r.guarantee.p}",
+        None
+        if "grouped" in r.manifest["series"]
+        else (
+            section(r, "counts", suppressed=r.guarantee.p),
+            f"the manifest states {r.guarantee.p} withheld series, and p is {r.guarantee.p}",
+        )
     ),
 )
 entry(
@@ -617,7 +621,7 @@ entry(
     "statements",
     lambda r: (
         section(r, "series", perturbed=["ward"]),
-        "changed values of columns for which no l is promised",
+        "what l changed of columns for which no l is promised",
     ),
 )
 entry(
@@ -722,6 +726,72 @@ def a_value_changed_without_need(release, ledger, chance):
                     spoilt, ledger, "1 cell in which more values of `income` differ than l = 2 needs"
                 )
     return None
+
+
+def _perturbed_row(release, ledger):
+    """A row with a number that nobody had."""
+    incomes = set(ledger.original.table["income"].to_pylist())
+    published = release.table["income"].to_pylist()
+    return next((n for n, value in enumerate(published) if value not in incomes), None)
+
+
+@sabotage("series l perturb", "custodian", "changed-values")
+def a_number_perturbed_too_far(release, ledger, chance):
+    """By more than epsilon, to a number that nobody has."""
+    row = _perturbed_row(release, ledger)
+    if row is None:
+        return None
+    far = max(release.table["income"].to_pylist()) + 100
+    spoilt = _spoilt(release, [row], income=lambda v: type(v)(far))
+    return Tampered(spoilt, ledger, "not within 40 of one too frequent in its cell")
+
+
+@sabotage("series l perturb", "custodian", "changed-values")
+def a_perturbed_number_that_somebody_has(release, ledger, chance):
+    """The number of somebody in another cell, near the old one: what swapping does."""
+    row, published = _perturbed_row(release, ledger), release.table["income"].to_pylist()
+    if row is None:
+        return None
+    [inside] = [rows for rows in _cells(release) if row in rows]
+    absent = sorted(set(ledger.original.table["income"].to_pylist()) - {published[n] for n in inside})
+    for taken in absent:
+        spoilt = _spoilt(release, [row], income=lambda v, taken=taken: type(v)(taken))
+        if holds(spoilt):
+            return Tampered(spoilt, ledger, "1 changed value of `income` that is in another row, too")
+    return None
+
+
+@sabotage("series l group", "custodian", "row-values")
+def values_exchanged_between_cells(release, ledger, chance):
+    """Every cell still has its different values, but not its own."""
+    published, cells = release.table["income"].to_pylist(), _cells(release)
+    for first in cells:
+        for second in cells:
+            pairs = [(a, b) for a in first for b in second if published[a] != published[b]]
+            for a, b in pairs[:4] if first is not second else ():
+                swapped = {a: published[b], b: published[a]}
+                one = _spoilt(release, [a], income=lambda _, value=swapped[a]: value)
+                spoilt = _spoilt(one, [b], income=lambda _, value=swapped[b]: value)
+                if holds(spoilt):
+                    said = "2 published rows not in the original, 2 original series not in the release"
+                    return Tampered(spoilt, ledger, said)
+    return None
+
+
+entry(
+    "a column both changed and grouped",
+    "series l group",
+    "recipient",
+    "statements",
+    lambda r: (section(r, "series", perturbed=["income"]), "were changed and that none was"),
+)
+entry(
+    "an epsilon without perturbing",
+    "series l group",
+    "recipient",
+    "statements",
+    lambda r: (section(r, "parameters", epsilon=1.5), "without an epsilon, or one without them"),
+)
 
 
 def _placed(ledger: tv.Ledger, chance: random.Random) -> int:

@@ -275,6 +275,8 @@ def _series(method: str, **how: object) -> Callable[..., Pair]:
 for _method in ("adaptive", "kapra", "naive", "representative"):
     shape(f"series, {_method}", _series(_method))
     shape(f"series, {_method}, l", _series(_method, l=2, k=8, p=4))
+shape("series, adaptive, l, group", _series("adaptive", l=2, k=8, p=4, l_method="group", allow_loss=True))
+shape("series, kapra, l, perturb", _series("kapra", l=2, k=8, p=4, l_method="perturb", epsilon=40))
 shape("series, adaptive, exact", _series("adaptive", round_outward=None))
 shape("series, kapra, exact", _series("kapra", round_outward=None, center="median"))
 shape("series, naive, exact", _series("naive", round_outward=None))

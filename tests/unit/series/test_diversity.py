@@ -13,11 +13,16 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.judging import verify
 from timeveil.models.series.method import anonymize_series
-from timeveil.models.series.method.diversity import check_numbers, diversified
+from timeveil.models.series.method.diversity import columns_to_group, diversified
+from timeveil.models.series.parameters import SeriesParameters
 
 
-def changed(values: object, cell: list[int], l: int, seed: int | None = 1) -> list[float]:
-    table, _ = diversified(pa.table({"s": values}), ("s",), np.array(cell), l, seed)
+def asked(l: int, **options: object) -> SeriesParameters:
+    return SeriesParameters(k=max(l, 2), p=max(l, 2), l=l, **options)  # type: ignore[arg-type]
+
+
+def changed(values: object, cell: list[int], l: int, seed: int | None = 1, **options: object) -> list[float]:
+    table, _ = diversified(pa.table({"s": values}), ("s",), np.array(cell), asked(l, **options), seed)
     return table["s"].to_pylist()
 
 
@@ -87,12 +92,17 @@ def test_one_cell_of_all_and_no_more_values_than_must_be(l: int) -> None:
 )
 def test_few_different_values_behave_like_categories(column: pa.Array) -> None:
     """Zero and one moved to 0.04 and 0.97 are zero and one to everybody who can round."""
-    with pytest.raises(ParameterError, match="behaves like categories") as caught:
-        check_numbers(pa.table({"s": column}), ("s",), 2)
-    assert "raise p" in str(caught.value.hint)
-    check_numbers(pa.table({"s": range(10)}), ("s",), 5)
-    with pytest.raises(ParameterError, match="10 different values, fewer than 12"):
-        check_numbers(pa.table({"s": range(10)}), ("s",), 6)
+    assert columns_to_group(pa.table({"s": column}), ("s",), asked(2)) == ("s",)
+    assert columns_to_group(pa.table({"s": range(10)}), ("s",), asked(5)) == ()
+    assert columns_to_group(pa.table({"s": range(10)}), ("s",), asked(6)) == ("s",)
+    assert columns_to_group(pa.table({"s": range(10)}), ("s",), asked(5, l_method="group")) == ("s",)
+
+
+def test_a_column_with_many_values_may_have_few_that_are_published() -> None:
+    """Six numbers fit many of the column, but all series with the others were withheld."""
+    with pytest.raises(ParameterError, match="1 different value among the published series") as caught:
+        changed([1.0] * 4 + [float(row) for row in range(10)], [0] * 4 + [-1] * 10, 2)
+    assert "l_method" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +118,7 @@ def test_few_different_values_behave_like_categories(column: pa.Array) -> None:
 def test_a_moved_value_is_written_as_the_others_are(column: pa.Array) -> None:
     column = column.take(pa.array([*[0] * 6, *range(60)]))
     table, count = diversified(
-        pa.table({"s": column, "t": range(66)}), ("s",), np.array([*[0] * 6, *[1] * 60]), 3, 1
+        pa.table({"s": column, "t": range(66)}), ("s",), np.array([*[0] * 6, *[1] * 60]), asked(3), 1
     )
     assert table["s"].type == column.type
     assert table.column_names == ["s", "t"]
@@ -146,8 +156,52 @@ def test_who_is_moved_does_not_follow_from_the_order() -> None:
 
 
 @pytest.mark.parametrize("values", [["a", "b"], [True, False]])
-def test_categories_are_refused(values: list[object]) -> None:
-    with pytest.raises(ParameterError, match="does not hold numbers") as caught:
-        changed(values, [0, 0], 2)
-    assert caught.value.__context__ is None
-    assert caught.value.hint == "leave l out and raise p, or drop the column"
+def test_categories_are_never_moved(values: list[object]) -> None:
+    for method in ("swap", "perturb"):
+        epsilon = 1 if method == "perturb" else None
+        assert columns_to_group(
+            pa.table({"s": values}), ("s",), asked(2, l_method=method, epsilon=epsilon)
+        ) == ("s",)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_perturbed_number_is_near_and_nobodys(seed: int) -> None:
+    """Section 5.4 as printed: x_i rows of each value that is too frequent, within epsilon, all different."""
+    chance = np.random.default_rng(seed)
+    cell = np.repeat(np.arange(30), 7)
+    values = chance.choice([1.5, 2.0, 8.25, *np.arange(40) / 4], len(cell), p=[0.3, 0.2, 0.1, *[0.01] * 40])
+    after = np.array(changed(pa.array(values), cell.tolist(), 3, seed, l_method="perturb", epsilon=4.0))
+    moved = after != values
+    assert moved.any()
+    assert (np.abs(after - values) <= 4.0).all()
+    assert not set(after[moved].tolist()) & set(values.tolist())
+    assert len(set(after[moved].tolist())) == moved.sum()
+    assert (after == np.round(after, 2)).all(), "no more decimals than the column has"
+    for number in range(30):
+        before = Counter(values[cell == number].tolist())
+        assert max(Counter(after[cell == number].tolist()).values()) <= 7 // 3
+        assert moved[cell == number].sum() == sum(max(count - 7 // 3, 0) for count in before.values())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array((np.arange(60) % 25).astype(np.int16) * 100),
+        pa.array([decimal.Decimal(row % 25) * 100 for row in range(60)]),
+        pa.array([f"{row % 25 * 100}" for row in range(60)]).dictionary_encode(),
+    ],
+)
+def test_a_perturbed_number_keeps_the_type_of_its_column(column: pa.Array) -> None:
+    column = column.take(pa.array([*[0] * 6, *range(60)]))
+    cell, how = [*[0] * 6, *[1] * 60], asked(3, l_method="perturb", epsilon=60)
+    table, count = diversified(pa.table({"s": column}), ("s",), np.array(cell), how, 1)
+    assert table["s"].type == column.type
+    assert count == {"s": 4}
+    assert all(abs(float(value)) <= 60 for value in table["s"].to_pylist()[:6])
+
+
+def test_too_small_an_epsilon_is_refused_with_no_value() -> None:
+    with pytest.raises(ParameterError, match="too few numbers within") as caught:
+        changed([7001] * 8 + list(range(30)), [0] * 8 + [1] * 30, 2, l_method="perturb", epsilon=0.5)
+    assert "7001" not in str(caught.value)
+    assert caught.value.hint == "raise epsilon"

@@ -42,5 +42,7 @@ def test_equal_series_take_turns_by_what_is_sensitive() -> None:
 def test_labels_go_back_to_where_series_came_from() -> None:
     order = np.array([2, 0, 1])
     none = np.zeros((1, 1), np.uint8)
-    partition = Partition(np.array([5, 6, -1]), np.array([7, 8, -1]), none, none, own=True).back_from(order)
-    assert (partition.group.tolist(), partition.subgroup.tolist()) == ([6, -1, 5], [8, -1, 7])
+    partition = Partition(np.array([5, 6, -1]), np.array([7, 8, -1]), none, none, own=True).back_from(
+        order, 4
+    )
+    assert (partition.group.tolist(), partition.subgroup.tolist()) == ([6, -1, 5, -1], [8, -1, 7, -1])

@@ -21,7 +21,7 @@ def seated(seed: int, count: int = 60, instants: int = 5) -> Seats:
     series = Series.of(matrix)
     layout, _ = start(series, 6, 3, 1.0, lambda doing, share: None)
     u = positions(z_normalised(matrix[layout.order]))
-    return Seats.of(series.take(layout.order), u, layout)
+    return Seats.of(series.take(layout.order), u, layout, np.zeros(count, np.int64))
 
 
 def loss(seats: Seats, price: float) -> float:

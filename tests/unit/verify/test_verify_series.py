@@ -346,7 +346,7 @@ def test_values_that_are_no_numbers_cannot_be_promised_l():
     columns = [{**c, "type": "string"} if c["name"] == "income" else c for c in release.manifest["columns"]]
     lie = replace(release, manifest={**release.manifest, "columns": columns}, parts={"data": table})
     assert found(lie)["values-below-l"] == (
-        "column `income` does not hold numbers, and only numbers are exchanged for l"
+        "column `income` does not hold numbers, and only numbers are changed for l"
     )
 
 

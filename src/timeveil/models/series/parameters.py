@@ -48,7 +48,7 @@ class SeriesParameters(Reading):
     stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
               "fill", "publish_values", "publish_pattern")
     unstated = (*READING, "after", "force")
-    repeating: ClassVar = {"l": "sensitive numbers are exchanged anew"}
+    repeating: ClassVar = {"l": "sensitive numbers are changed anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',
         "exact": "leave {exact} out; kapra loses as little without it",
@@ -78,8 +78,15 @@ class SeriesParameters(Reading):
         "Also publish the mean of each group at each instant, rounded so that it gives nobody's value away.",
         default=False)
     l: int | None = parameter(
-        "Replace sensitive numbers until at most 1 in l of those who share a pattern has the same one.",
+        "At most 1 in l of those who share a pattern may have the same sensitive value.",
         default=None, at_least=2, example=3)
+    l_method: Literal["swap", "perturb", "group"] = parameter(
+        "How l treats numbers: exchange some for others that occur, draw some within epsilon as the paper "
+        "does, or form cells of different values; categories always have cells formed.",
+        default="swap", example="group", applies_with="l")
+    epsilon: float | None = parameter(
+        "With perturb: how far a drawn number may be from the true one.",
+        default=None, above=0, at_most=10**300, example=0.5, applies_with="l")
     publish_values: tuple[str, ...] | None = parameter(
         "Instants whose envelopes are published; all if not set.", default=None, example=["h06..h12"])
     publish_pattern: tuple[str, ...] | None = parameter(
@@ -95,6 +102,15 @@ class SeriesParameters(Reading):
     force: bool = lines.force()
 
     numbers_nest = numbers_nest
+
+    @rule("l_method", "epsilon")
+    def numbers_are_drawn_within_epsilon(self) -> Problem:
+        """The paper calls epsilon small and leaves it open; its unit is that of the column."""
+        if (self.l_method == "perturb") == (self.epsilon is not None):
+            return None
+        if self.epsilon is None:
+            return "to perturb numbers needs epsilon", "say how far they may be moved, such as {epsilon=0.5}"
+        return 'epsilon applies to perturbed numbers only', 'add {l_method="perturb"}, or leave {epsilon} out'
 
     @rule("p", "publish_pattern")
     def published_patterns_are_shared(self) -> Problem:

@@ -229,7 +229,11 @@ class _SensitiveColumn:
         begins = np.searchsorted(run, np.arange(len(rows)))
         self._least, self._most = value[begins], value[np.append(begins[1:], len(run)) - 1]
         self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
-        if name in release.manifest["series"]["perturbed"] and release.guarantee.as_dict().get("l"):
+        exchanged = (
+            name in release.manifest["series"]["perturbed"]
+            and "epsilon" not in release.manifest["parameters"]
+        )
+        if exchanged and release.guarantee.as_dict().get("l"):
             people, most = evidence.records.released, rows // promised(release, "l")
             true = np.sort(evidence.records.run[people] * self._size + before.codes[people])
             truly = np.searchsorted(true, self._keys[:-1], "right") - np.searchsorted(true, self._keys[:-1])

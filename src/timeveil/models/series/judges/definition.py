@@ -33,7 +33,9 @@ _BLOCK = 1 << 16
 
 SENTENCES: Mapping[str, str] = {
     "changed-values:cell": "{cells:cell} in which more values of `{name}` differ than l = {l} needs",
+    "changed-values:far": "{values:value} of `{name}` not within {epsilon} of one too frequent in its cell",
     "changed-values:rows": "{rows:row} changed; l makes {needed} necessary",
+    "changed-values:taken": "{values:changed value} of `{name}` that is in another row, too",
     "columns:instants": "the instants are not those of the original",
     "columns:private": "the {role} is among the published columns",
     "columns:role": "the {role} columns are not those of the original",
@@ -223,7 +225,7 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
     release, inside = evidence.release, np.flatnonzero(assigned != ABSENT)
     row, cell = evidence.series.row[inside], assigned[inside]
     unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
-    changed: dict[str, Sides] = {}
+    changed, numbers = dict[str, Sides](), dict[str, Floats]()
     for name in columns_of(release, "sensitive", "keep"):
         is_changed = name in release.manifest["series"]["perturbed"]
         encoded = encode_numbers if is_changed else encode
@@ -236,7 +238,7 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
             return
         sides = (before.codes, after.codes, max(before.size, 1))
         if is_changed:
-            changed[name] = sides
+            changed[name], numbers[name] = sides, np.asarray(before.values, np.float64)
         else:
             unchanged.append(sides)
     surplus, missing = differing(unchanged)
@@ -257,8 +259,36 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
         wrong = np.bincount(cell, new) > np.bincount(cell, excess)
         findings.expect_none("changed-values:cell", cells=wrong, name=name, l=l)
         needed += int(excess.sum())
+        if (epsilon := release.manifest["parameters"].get("epsilon")) is not None:
+            value = np.zeros(count)
+            value[original], value[released_codes] = numbers[name][sides[0]], numbers[name][sides[1]]
+            _check_perturbed(name, cell, value, excess > 0, has > had, sides, epsilon, findings)
     rows, _ = differing([*unchanged, *changed.values()])
     findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
+
+
+def _check_perturbed(
+    name: str,
+    cell: Integers,
+    value: Floats,
+    frequent: Mask,
+    new: Mask,
+    sides: Sides,
+    epsilon: float,
+    findings: Findings,
+) -> None:
+    """Of the values in each cell those that are new are near one that was too frequent, and nobody's."""
+    findings.check(f"changed values of `{name}` are within epsilon of one too frequent, and nobody has them")
+    near = {number: value[frequent & (cell == number)] for number in np.unique(cell[new]).tolist()}
+    reach = epsilon * (1 + _CLOSE)
+    pairs = zip(cell[new].tolist(), value[new].tolist(), strict=True)
+    far = [np.abs(near[number] - changed).min(initial=np.inf) > reach for number, changed in pairs]
+    findings.expect_none("changed-values:far", values=sum(far), name=name, epsilon=epsilon)
+    before, after = (np.bincount(codes, minlength=sides[2]) for codes in sides[:2])
+    # Each value of the column that is in more rows than before: it was nobody's, and is in one row.
+    more = after > before
+    taken = int(np.count_nonzero(more & ((before > 0) | (after > 1))))
+    findings.expect_none("changed-values:taken", values=taken, name=name)
 
 
 # A bound of d significant digits is the double nearest to a decimal of d digits, and nothing in between: what

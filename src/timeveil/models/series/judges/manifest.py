@@ -35,6 +35,7 @@ MANIFEST = checks.manifest_of(
             "levels": one_of("one", "each"),
             "own_patterns": FLAG,
             "perturbed": [checks.TEXT],
+            "grouped?": [checks.TEXT],
         }
     },
     ("group", "low", "high", "mean", "pattern", "level", "sensitive", "keep"),
@@ -52,6 +53,8 @@ MANIFEST = checks.manifest_of(
             "publish_values": NAMES_OR_NULL,
             "publish_pattern": NAMES_OR_NULL,
             "means?": one_of(True),
+            "l_method?": one_of("perturb", "group"),
+            "epsilon?": from_to(0, 10**300, int, float),
             **IF_SET,
         },
         "counts": dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT),
@@ -128,6 +131,13 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
         stated = parameters[name] is not None
         findings.expect("statements:parameter", stated == (name in METHODS[method]), name=name)
     allowed = [] if parameters["l"] is None else columns_of(release, "sensitive")
-    changed = [name for name in allowed if name in series["perturbed"]]
-    findings.expect("statements:perturbed", series["perturbed"] == changed)
+    for name in ("perturbed", "grouped"):
+        columns = series.get(name, [])
+        findings.expect(
+            "statements:perturbed", columns == [column for column in allowed if column in columns]
+        )
+    both = set(series["perturbed"]) & set(series.get("grouped", ()))
+    perturbs = parameters.get("l_method") == "perturb"
+    facts = {"statements:both": not both, "statements:epsilon": perturbs == bool(parameters.get("epsilon"))}
+    findings.expect_all(facts)
     return len(findings.violations) == before

@@ -43,11 +43,12 @@ from timeveil.models.series.method.partition import (
     slots_of,
     total_width,
 )
-from timeveil.models.series.method.starting import Layout, Series, start
+from timeveil.models.series.method.starting import Axes, Layout, Series, start
 from timeveil.symbols import Center, positions, z_normalised
 
 LEAST_LEVEL = 4  # the least number of symbols of a representative, unless fewer are allowed
 LEAF = 64
+LEAN = 0.2  # the share of the shapes in what near means, where groups are given
 FULL_SEARCH_NUMBERS, ROUNDS, FEWER_ROUNDS = 500_000, (20, 30), (10, 10)
 """Rounds by |V| and by the pattern: up to this many numbers, series times instants, and beyond."""
 BY_SHAPE, BY_PATTERN = 12, 3
@@ -80,29 +81,73 @@ def adaptive(
     share = 0.2 if effort else 0.9
     layout, unit = start(series, k, p, shape_weight, lambda doing, part: progress(doing, 0.05 + share * part))
     u = positions(z_normalised(matrix, center))
-    partition = _with_patterns(u, series, layout, alphabet, shape_weight, unit)
-    if effort:
-        seats = Seats.of(series.take(layout.order), u[layout.order], layout)
-        # `refine` adds up lengths of gaps, which are widths times the root of the number of instants.
-        price = shape_weight * unit * np.sqrt(matrix.shape[1])
-        draw = np.random.default_rng(seed)
-        done = refine(
-            seats, alphabet, price, effort, draw, lambda doing, part: progress(doing, 0.3 + 0.65 * part)
-        )
-        layout = replace(layout, order=layout.order[seats.row])
-        refined = _with_patterns(u, series, layout, alphabet, shape_weight, unit)
-        refined.facts.update(done, objective_before=partition.facts["objective_after"])
-        # Rounds by |V| only estimate what patterns preserve, so refining can end above the start.
-        if refined.facts["objective_after"] <= partition.facts["objective_after"]:
-            partition = refined
+    weights, kinds = (shape_weight, unit, effort, seed), np.zeros(len(matrix), np.int64)
+    ahead: Progress = lambda doing, part: progress(doing, 0.3 + 0.65 * part)  # noqa: E731 as short as it can be
+    partition = _improved(u, series, layout, alphabet, weights, kinds, ahead)
     progress("done", 1.0)
     return partition
 
 
+def improved(
+    partition: Partition,
+    matrix: Matrix,
+    kinds: Labels,
+    *,
+    shape_weight: float = 50,
+    effort: int = 1,
+    max_level: int = 20,
+    one_level: int | None = None,
+    center: Center = "mean",
+) -> Partition:
+    """A partition of all series, made from one of `adaptive`, improved by swaps of series of one kind."""
+    series, order = Series.of(matrix), np.lexsort((partition.subgroup, partition.group))
+    groups, subgroups = (
+        np.append(np.flatnonzero(np.diff(labels[order], prepend=-1)), len(order))
+        for labels in (partition.group, partition.subgroup)
+    )
+    parent = np.searchsorted(groups, subgroups[:-1], side="right") - 1
+    layout = Layout(order, groups, subgroups, parent, Axes(series).features(series, LEAN))
+    u, unit = positions(z_normalised(matrix, center)), partition.facts["value_unit"] / series.scale
+    again = _improved(
+        u, series, layout, Alphabet(max_level, one_level), (shape_weight, unit, effort, 0), kinds, silent
+    )
+    return replace(again, facts={**partition.facts, **again.facts})
+
+
+def _improved(
+    u: Matrix,
+    series: Series,
+    layout: Layout,
+    alphabet: Alphabet,
+    weights: tuple[float, float, int, int],
+    kinds: Labels,
+    progress: Progress,
+) -> Partition:
+    """The layout with patterns, refined by swaps of series of one kind if there is any effort to make."""
+    shape_weight, unit, effort, seed = weights
+    partition = _with_patterns(u, series, layout, alphabet, shape_weight, unit)
+    if not effort:
+        return partition
+    seats = Seats.of(series.take(layout.order), u[layout.order], layout, kinds[layout.order])
+    # `refine` adds up lengths of gaps, which are widths times the root of the number of instants.
+    price = shape_weight * unit * np.sqrt(u.shape[1])
+    done = refine(seats, alphabet, price, effort, np.random.default_rng(seed), progress)
+    layout = replace(layout, order=layout.order[seats.row])
+    refined = _with_patterns(u, series, layout, alphabet, shape_weight, unit)
+    refined.facts.update(done, objective_before=partition.facts["objective_after"])
+    # Rounds by |V| only estimate what patterns preserve, so refining can end above the start.
+    return min(refined, partition, key=lambda option: float(option.facts["objective_after"]))
+
+
 def representative(matrix: Matrix, k: int, p: int, *, max_level: int = 20, **options: Any) -> Partition:
     """Groups of at least k, subgroups of at least p, and one pattern near the middle of each subgroup."""
-    level = min(max_level, max(LEAST_LEVEL, p + 1))
+    level = representative_level(max_level, p)
     return adaptive(matrix, k, p, max_level=max_level, one_level=level, **options)
+
+
+def representative_level(max_level: int, p: int) -> int:
+    """How many symbols a representative has at every instant."""
+    return min(max_level, max(LEAST_LEVEL, p + 1))
 
 
 def _with_patterns(
@@ -137,7 +182,7 @@ class Seats:
     """Series in the seats of a layout, subgroup by subgroup; a swap exchanges what is in two seats.
 
     `shapes` have one column more, 1 for a constant series: a direction of its own, in which subgroups of
-    constant series preserve each other.
+    constant series preserve each other. Only series of one `kind` swap, so its number in a cell stays.
     """
 
     values: Floats
@@ -148,15 +193,16 @@ class Seats:
     layout: Layout
     subgroup: Labels
     group: Labels
+    kind: Labels
 
     @classmethod
-    def of(cls, series: Series, positions: Floats, layout: Layout) -> Seats:
+    def of(cls, series: Series, positions: Floats, layout: Layout, kind: Labels) -> Seats:
         """The series of a layout, in its order."""
         shapes = np.column_stack([series.shapes, series.flat])
         positions = np.minimum(positions, BELOW_ONE).astype(np.float32)
         features, subgroup = layout.features[layout.order], layout.subgroup
         row, group = np.arange(len(subgroup)), layout.parent[subgroup]
-        return cls(series.values, shapes, positions, features, row, layout, subgroup, group)
+        return cls(series.values, shapes, positions, features, row, layout, subgroup, group, kind)
 
     def swap(self, first: Labels, second: Labels) -> None:
         """Exchange what is in these seats, pair by pair; no seat comes twice."""
@@ -282,16 +328,18 @@ class Scores:
         after += np.einsum("sij,sij->si", remaining, remaining)[:, :, None]
         after += np.einsum("sij,sij->si", shapes, shapes)[:, None, :]
         np.sqrt(np.maximum(after, 0, out=after), out=after)
-        subgroup = self.seats.subgroup[leaves]
+        subgroup, kind = self.seats.subgroup[leaves], self.seats.kind[leaves]
         before = self._expected[subgroup]
         loss = before[:, :, None] + before[:, None, :] - after - after.transpose(0, 2, 1)
         loss[subgroup[:, :, None] == subgroup[:, None, :]] = FORBIDDEN
+        loss[kind[:, :, None] != kind[:, None, :]] = FORBIDDEN
         # of the swaps that serve the shapes best, those that serve the values best as well
         second, loss = _least(loss, min(BY_SHAPE, leaves.shape[1] - 1))
         second = np.take_along_axis(leaves, second.reshape(len(leaves), -1), axis=1).reshape(loss.shape)
         first = np.broadcast_to(leaves[:, :, None], loss.shape)
         change = self.price * loss
-        worth = change < self._most_gain[first] + self._most_gain[second] + slack
+        # A weight of 0 must not make a swap that is forbidden free.
+        worth = (loss < FORBIDDEN) & (change < self._most_gain[first] + self._most_gain[second] + slack)
         change[~worth] = np.inf
         change[worth] += self._width_change(first[worth], second[worth])
         best, change = _least(change, min(tries, change.shape[2]))

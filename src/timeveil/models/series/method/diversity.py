@@ -2,20 +2,25 @@
 
 Envelopes and patterns hide whom a row is about; a sensitive value that all rows of a cell have gives
 everybody in it away all the same. In every cell no value may be in more than one row in l; of a value that
-is in more, some rows, chosen at random, get another one that is near in rank and not yet too frequent there.
+is in more, some rows, chosen at random, get another one.
+
+`"swap"` takes a new value from the column, near in rank and not yet too frequent in the cell. `"perturb"` is
+the paper's: a value within epsilon of the old one that nobody has.
 
 Where we depart from the print
     A cell is a group and a pattern, with its level; the paper means the same by PS(r).
-    A new value is one that occurs in the column, copied as it is written. The paper draws one that nobody
-    has, close by: that is conspicuous, and rounding brings back what it was. The frequency that the paper
-    wants to keep low is counted instead.
-    Near is in rank: next to a common zero, the smallest amounts that occur.
-    Categories have no neighbourhood, so they are refused, and so are numbers with few different values.
+    Swapping is the default. A value that nobody has is conspicuous, and the nearest one that somebody has is
+    what it was. Swapping counts the frequency that the paper wants to keep low instead. Near is in rank: next
+    to a common zero, the smallest amounts that occur.
+    A perturbed value has no more decimals than the column while there are such numbers that nobody has.
+    Categories have no neighbourhood, and numbers with few different values are taken for categories: cells
+    are formed so that these differ (`grouping`).
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +28,7 @@ import pyarrow as pa
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, InternalError, ParameterError
 from timeveil.models.series.method.partition import Labels, Matrix, equal_before
+from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.encoding import numbers
 
 NEAR = 0.05  # how far a value may be moved at first: the share of the column's different values, up and down
@@ -31,10 +37,11 @@ FEW, TIMES = 4, 2
 
 A cell of n rows needs n / floor(n / l) different values, which is below 2 l."""
 _TRIES = 200
+_DIGITS = 12  # decimals of a perturbed number at most
 
 
 def diversified(
-    attributes: pa.Table, names: tuple[str, ...], cell: Labels, l: int, seed: int | None
+    attributes: pa.Table, names: Sequence[str], cell: Labels, parameters: SeriesParameters, seed: int | None
 ) -> tuple[pa.Table, dict[str, int]]:
     """The table with no value in more than one row in l of any cell, and how many changed in each column.
 
@@ -42,51 +49,61 @@ def diversified(
     seed nobody can repeat the draws.
     """
     chance = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
-    changed = {}
+    l, changed = parameters.l or 1, dict[str, int]()
     for name in names:
-        values = _numbers(name, attributes[name])
+        values, column = _numbers(name, attributes[name]), attributes[name]
         occurring = np.unique(values[cell >= 0])
         rank = np.searchsorted(occurring, values)
         rows = _too_many(rank, cell, l, chance)
-        if len(rows):
+        if not len(rows):
+            continue
+        if parameters.l_method == "perturb":
+            column = _perturbed(name, column, values, rows, parameters.epsilon or 0.0, chance)
+        else:
             _refuse_few(name, len(occurring), l)
-            new = _moved(rank, cell, rows, l, chance)
             lender = np.arange(len(values))
-            lender[rows] = _lenders(values, occurring[new], cell, chance)
-            index = attributes.column_names.index(name)
-            attributes = attributes.set_column(index, name, attributes[name].take(pa.array(lender)))
-            changed[name] = len(rows)
+            lender[rows] = _lenders(values, occurring[_moved(rank, cell, rows, l, chance)], cell, chance)
+            column = column.take(pa.array(lender))
+        attributes = attributes.set_column(attributes.column_names.index(name), name, column)
+        changed[name] = len(rows)
     return attributes, changed
 
 
-def check_numbers(attributes: pa.Table, names: tuple[str, ...], l: int) -> None:
-    """Only numbers can be moved a little, and only among enough different ones."""
-    for name in names:
-        _refuse_few(name, len(np.unique(_numbers(name, attributes[name]))), l)
+def columns_to_group(
+    attributes: pa.Table, names: Sequence[str], parameters: SeriesParameters
+) -> tuple[str, ...]:
+    """The columns whose values stay, so that cells must be formed for them: categories, or all by request."""
+    if parameters.l is None:
+        return ()
+    if parameters.l_method == "group":
+        return tuple(names)
+    least = max(FEW, TIMES * parameters.l)
+    values = {name: _numbers(name, attributes[name]) for name in names if _is_number(name, attributes[name])}
+    return tuple(name for name in names if name not in values or len(np.unique(values[name])) < least)
+
+
+def _is_number(name: str, column: pa.ChunkedArray) -> bool:
+    try:
+        return numbers(name, column) is not None
+    except InputError as error:
+        return bool(error.facts.get("long"))
 
 
 def _refuse_few(name: str, different: int, l: int) -> None:
+    """A column of many values may have few among the series that are published."""
     if different < max(FEW, TIMES * l):
         raise ParameterError(
-            f"column `{name}` has {counted(different, 'different value')}, fewer than {max(FEW, TIMES * l)}; "
-            "it behaves like categories, and a value moved a little would be another category",
-            hint="leave {l} out and raise {p}, or drop the column",
+            f"column `{name}` has {counted(different, 'different value')} among the published series, fewer "
+            f"than {max(FEW, TIMES * l)}, too few to exchange them",
+            hint='form cells of different values with {l_method="group"}',
             facts={"column": name, "different": different},
         )
 
 
 def _numbers(name: str, column: pa.ChunkedArray) -> Matrix:
-    try:
-        read = numbers(name, column)
-    except InputError as error:
-        if error.facts.get("long"):
-            raise
-        read = None
-    if read is None:
-        message = f"column `{name}` does not hold numbers, and l makes values differ by moving them a little"
-        raise ParameterError(message, hint="leave {l} out and raise {p}, or drop the column")
-    lacking = int(np.count_nonzero(read.missing)) + read.not_finite
-    if lacking:
+    read = numbers(name, column)
+    lacking = len(column) if read is None else int(np.count_nonzero(read.missing)) + read.not_finite
+    if read is None or lacking:
         message = f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all"
         hint = "fill them in, or leave {l} out"
         raise InputError(message, hint=hint, code="nulls", facts={"column": name, "count": lacking})
@@ -142,3 +159,32 @@ def _lenders(values: Matrix, new_values: Matrix, cell: Labels, chance: np.random
     order = chance.permutation(np.flatnonzero(cell >= 0))
     order = order[np.argsort(values[order], kind="stable")]
     return order[np.searchsorted(values[order], new_values)]
+
+
+def _perturbed(
+    name: str,
+    column: pa.ChunkedArray,
+    values: Matrix,
+    rows: Labels,
+    epsilon: float,
+    chance: np.random.Generator,
+) -> pa.ChunkedArray:
+    """The column with a number in these rows that is within epsilon of the old one and that nobody has."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    decimals = next((n for n in range(_DIGITS) if (np.round(values, n) == values).all()), _DIGITS)
+    # Texts and floats have room for more decimals where all near numbers are taken.
+    fixed = pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    taken = set(values.tolist())
+    # Through text, the new numbers are written in the column's own type.
+    texts = np.asarray(column.cast(kind).cast(pa.string()), dtype=object)
+    for row, value in zip(rows.tolist(), values[rows].tolist(), strict=True):
+        near = value + chance.uniform(-epsilon, epsilon, _TRIES)
+        digits = range(decimals, decimals + 1 if fixed else _DIGITS + 1)
+        draws = (draw for digit in digits for draw in (np.round(near, digit) + 0.0).tolist())
+        free = next((draw for draw in draws if draw not in taken and abs(draw - value) <= epsilon), None)
+        if free is None:
+            message = f"column `{name}` has too few numbers within {epsilon:g} of each other that nobody has"
+            raise ParameterError(message, hint="raise {epsilon}", facts={"column": name})
+        taken.add(free)
+        texts[row] = np.format_float_positional(free, trim="-")
+    return pa.chunked_array([pa.array(texts, pa.string()).cast(kind).cast(column.type)])

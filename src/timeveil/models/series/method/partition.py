@@ -42,9 +42,9 @@ class Partition:
     own: bool
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def back_from(self, order: Labels) -> Partition:
-        """The partition of the series as they were before this order."""
-        group, subgroup = np.empty_like(self.group), np.empty_like(self.subgroup)
+    def back_from(self, order: Labels, count: int) -> Partition:
+        """The partition of all series as they were before this order; those not in it are suppressed."""
+        group, subgroup = np.full((2, count), -1, np.int64)
         group[order], subgroup[order] = self.group, self.subgroup
         return replace(self, group=group, subgroup=subgroup)
 

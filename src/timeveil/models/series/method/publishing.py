@@ -32,7 +32,8 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
-from timeveil.models.series.method.diversity import check_numbers, diversified
+from timeveil.models.series.method.diversity import columns_to_group, diversified
+from timeveil.models.series.method.grouping import categories_of, eligible, regrouped
 from timeveil.models.series.method.means import group_means
 from timeveil.models.series.method.paper import kapra, naive
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, numbered_as_met
@@ -62,6 +63,8 @@ def anonymize_series(
     round_outward: int | None = 3,
     means: bool = False,
     l: int | None = None,
+    l_method: str = "swap",
+    epsilon: float | None = None,
     publish_values: Sequence[str] | None = None,
     publish_pattern: Sequence[str] | None = None,
     fill: str | None = None,
@@ -87,12 +90,12 @@ def anonymize_series(
     patterns are not each member's own. `shape_weight` is 2 for narrow envelopes, 10 for both, 50 and up for
     the shape; `effort` is how long groups are improved; `round_outward` is the number of significant digits
     of bounds. `means` adds the rounded mean of each group. With `p=1`, or `publish_pattern=[]`, envelopes are
-    published and no pattern: k-anonymity. With `l`, sensitive numbers are exchanged for others nearby where
-    more than one row in l of a cell has the same. `publish_values` and `publish_pattern` name the instants to
-    publish, by default all. `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"`
-    the person. `after` has ledgers of earlier releases, which are refused if they show the same people,
-    unless `force` is set. `seed` repeats the draws of `l` and nothing else; anyone who knows it can undo
-    them.
+    published and no pattern: k-anonymity. With `l`, at most one row in l of a cell has the same sensitive
+    value: categories have cells formed so, numbers are exchanged for others nearby, or by `l_method` drawn
+    within `epsilon`, or grouped. `publish_values` and `publish_pattern` name the instants to publish, by
+    default all. `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person.
+    `after` has ledgers of earlier releases, which are refused if they show the same people, unless `force` is
+    set. `seed` repeats the draws of `l` and nothing else; anyone who knows it can undo them.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -124,15 +127,18 @@ def anonymize_series(
     _require_k_series(collection.size, parameters.k)
     published = published_instants(parameters, collection.instants)
     _require_free_names(collection.instants, relation.roles, _ends(parameters))
-    if parameters.l is not None:
-        check_numbers(collection.attributes, sensitive, parameters.l)
+    grouped = columns_to_group(collection.attributes, sensitive, parameters)
+    categories = categories_of(collection.attributes, grouped)
     order = settled_order(collection.matrix, collection.attributes, sensitive)
+    order = eligible(order, categories, parameters)
     # Of all work a tenth is behind before the method, and 85 % after it.
     partition = partitioned(
         collection.matrix[order], parameters, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
     )
+    partition = regrouped(partition, collection.matrix[order], categories[order], parameters)
     progress("publishing", 0.85)
-    pair = assemble(parameters, relation, collection, published, partition.back_from(order), seed)
+    partition = partition.back_from(order, collection.size)
+    pair = assemble(parameters, relation, collection, published, partition, grouped, seed)
     progress("done", 1.0)
     return pair
 
@@ -207,6 +213,7 @@ def assemble(
     collection: Collection,
     published: Customised,
     partition: Partition,
+    grouped: tuple[str, ...],
     seed: int | None,
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
@@ -221,8 +228,8 @@ def assemble(
     cell_of, letters, levels, rank = _cells(partition, [instants.index(name) for name in pattern])
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
-        sensitive = tuple(relation.roles.sensitive)
-        attributes, perturbed = diversified(attributes, sensitive, cell_of, parameters.l, seed)
+        moved = [name for name in relation.roles.sensitive if name not in grouped]
+        attributes, perturbed = diversified(attributes, moved, cell_of, parameters, seed)
     # A number for each series in the order of what its row shows apart from the envelope.
     ranks = pa.array(np.append(rank, -1)[cell_of])
     visible = [ranks, *attributes.columns]
@@ -246,7 +253,10 @@ def assemble(
             columns["level"] = lists.cast(pa.list_(pa.int16()))
     columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
     data = decode_dictionaries(pa.table(columns))
-    hint, everyone = 'withhold nobody with {method="adaptive"}', collection.size + collection.dropped
+    hint = 'withhold nobody with {method="adaptive"}'
+    if grouped:
+        hint = "lower {l}" if (parameters.l or 0) > 2 else "leave {l} out"
+    everyone = collection.size + collection.dropped
     if collection.dropped > collection.size - len(order):
         hint = 'fill in missing readings with {fill="linear"}'
     refuse_loss(parameters, everyone - len(order), everyone, "series", hint)
@@ -265,6 +275,7 @@ def assemble(
             "levels": "one" if one_level else "each",
             "own_patterns": partition.own and parameters.method in ("adaptive", "kapra"),
             "perturbed": list(perturbed),
+            **({"grouped": list(grouped)} if grouped else {}),
         },
         "columns": _columns(values, relation, data.schema, _ends(parameters)),
         "parameters": _published_parameters(parameters, published),
