@@ -406,6 +406,8 @@ def series(chance: random.Random) -> Case:
         if chance.random() < 0.1 and not withheld and "publish_values" not in how:
             at = chance.randrange(size)
             return tv.MeanValue(names[at]), [sum(values[at] for values in people) / len(people)]
+        if chance.random() < 0.2:
+            return _expressions(chance, people)
         ranges, in_ranges = _ranges(chance, people)
         if chance.random() < 0.4:
             return tv.RangeCount(ranges), [sum(in_ranges)]
@@ -437,6 +439,28 @@ def _ranges(chance: random.Random, people: list[list[float]]) -> tuple[dict[str,
         ranges[f"t{instant}"] = ends
         fit = [was and oracle.meets(values[instant], ends) for was, values in zip(fit, people, strict=True)]
     return ranges, fit
+
+
+def _expressions(chance: random.Random, people: list[list[float]]) -> Question:
+    """Random arithmetic, worked out series by series; the ends of ranges are somebody's own results."""
+    ranges, fit = {}, [True] * len(people)
+    for _ in range(chance.randint(1, 2)):
+        tree = _arithmetic(chance, len(people[0]), 2)
+        results = [oracle.evaluated(tree, values) for values in people]
+        usual = [result for result in results if result is not None and math.isfinite(result)] or [0.0]
+        low, high = sorted(chance.choice(usual) for _ in range(2))
+        ends = (None if chance.random() < 0.2 else low, None if chance.random() < 0.2 else high)
+        ranges[oracle.written(tree)] = ends
+        fits = [result is not None and oracle.meets(result, ends) for result in results]
+        fit = [a and b for a, b in zip(fit, fits, strict=True)]
+    return tv.ExpressionRange(ranges), [sum(fit)]
+
+
+def _arithmetic(chance: random.Random, size: int, depth: int) -> Any:
+    """A tree of operations: an instant, a number, or a sign with two trees."""
+    if depth == 0 or chance.random() < 0.2:
+        return chance.randrange(size) if chance.random() < 0.85 or depth == 2 else chance.choice([2.0, 0.5])
+    return chance.choice("+-*/"), *(_arithmetic(chance, size, depth - 1) for _ in range(2))
 
 
 def _features(chance: random.Random, people: list[list[float]], center: str) -> tuple[Any, list[bool]]:

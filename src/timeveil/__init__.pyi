@@ -40,7 +40,13 @@ from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
 from timeveil.models.series.judges.means import MeanValue
 from timeveil.models.series.judges.measure import SeriesLoss
-from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
+from timeveil.models.series.judges.query import (
+    Complex,
+    ExpressionRange,
+    PatternRange,
+    PatternSimilarity,
+    RangeCount,
+)
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.models.stream.judges.attack import StreamBreach
@@ -52,8 +58,9 @@ from timeveil.report import Report, report
 from timeveil.shifting import Shifted, shift_dates
 
 __all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "Comparison", "Complex"]
-__all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "Granularity", "Guarantee"]
-__all__ += ["Hierarchy", "InfeasibleError", "InputError", "InternalError", "KAnonymity", "KPAnonymity"]
+__all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "ExpressionRange"]
+__all__ += ["Granularity", "Guarantee", "Hierarchy"]
+__all__ += ["InfeasibleError", "InputError", "InternalError", "KAnonymity", "KPAnonymity"]
 __all__ += ["LDiversity", "Ledger", "Line", "Loss", "MeanValue", "NoInferenceChannel", "Not"]
 __all__ += ["ParameterError", "PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange"]
 __all__ += ["PatternSimilarity"]

@@ -204,7 +204,7 @@ FAILURES: dict[str, Callable[[Path], Any]] = {
     "a person twice": lambda _: anonymize(who=[MARK] * 8),
     "a person without a name": lambda _: anonymize(who=[None, *[f"{MARK}{row}" for row in range(7)]]),
     "fewer series than k": lambda _: anonymize(k=9),
-    "categories and l": lambda _: anonymize(l=2),
+    "categories and l": lambda _: anonymize(l=2, what=[MARK] * 8),
     "sensitive nulls and l": lambda _: anonymize(l=2, what=[None, *[1987] * 7]),
     "unequal lengths": lambda _: anonymize(LONG),
     "two values at one time": lambda _: anonymize(LONG, who=[MARK] * 8, when=[DAYS[0]] * 8),

@@ -248,7 +248,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "k above the series": (wide, f"{BAD_WIDE} --k 11 --p 2", 2, "10", "k"),
     "l above p": (wide, f"{BAD_WIDE} {SOME} --l 3", 2, "l is 3 and p is 2", "lower --l to 2"),
     "l of 1": (wide, f"{BAD_WIDE} {SOME} --l 1", 2, "`l` must be a whole number of at least 2", "--l 3"),
-    "l of text": (lambda: wide(s=[MARK] * 10), f"{BAD_WIDE} {SOME} --l 2", 2, "`s`", ""),
+    "l of text": (lambda: wide(s=[MARK] * 10), f"{BAD_WIDE} {SOME} --l 2", 2, "no more than 0", "lower --l"),
     "l without sensitive": (
         wide,
         f"{BAD_WIDE.replace('--sensitive', '--drop')} {SOME} --l 2",
@@ -372,12 +372,27 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "1 of 5 instants have values of fewer than",
         "full hours",
     ),
-    "few different values and l": (
-        lambda: wide(s=[float(NUMBER) + row % 2 for row in range(10)]),
+    "a value that most have and l": (
+        lambda: wide(s=[float(NUMBER) + (row > 7) for row in range(10)]),
         f"{BAD_WIDE} {SOME} --l 2",
         2,
-        "behaves like categories",
-        "raise --p",
+        "6 of 10 series (60 %) would be withheld",
+        "leave --l out",
+    ),
+    "no epsilon": (wide, f"{BAD_WIDE} {SOME} --l 2 --l-method perturb", 2, "needs epsilon", "--epsilon 0.5"),
+    "an epsilon for nothing": (
+        wide,
+        f"{BAD_WIDE} {SOME} --l 2 --epsilon 2",
+        2,
+        "epsilon applies to perturbed numbers only",
+        "--l-method perturb",
+    ),
+    "too small an epsilon": (
+        lambda: wide(s=[int(float(NUMBER))] * 7 + [int(float(NUMBER)) + row for row in range(1, 4)]),
+        f"{BAD_WIDE} {SOME} --l 2 --l-method perturb --epsilon 0.5",
+        2,
+        "too few numbers within 0.5",
+        "raise --epsilon",
     ),
     "a dash for a range": (
         wide,

@@ -175,3 +175,29 @@ def letters(series: Sequence[float], symbols: int, center: str = "mean") -> list
     middle = fmean(series) if center == "mean" else median(series)
     deviation = pstdev(series) or 1.0
     return ["abcdefgh"[bisect_right(borders, (x - middle) / deviation + 1e-12)] for x in series]
+
+
+# Expressions: an instant, a number, or a sign with two expressions.
+
+
+def evaluated(tree: Any, values: list[float]) -> float | None:
+    """The result for one series; none where a divisor is 0 or no number results."""
+    if isinstance(tree, int):
+        return values[tree]
+    if isinstance(tree, float):
+        return tree
+    sign, *sides = tree
+    left, right = (evaluated(side, values) for side in sides)
+    if left is None or right is None or (sign == "/" and right == 0):
+        return None
+    result = {"+": left + right, "-": left - right, "*": left * right, "/": left / (right or 1.0)}[sign]
+    return None if math.isnan(result) else result
+
+
+def written(tree: Any) -> str:
+    """An expression as it is typed; every other name in backquotes."""
+    if isinstance(tree, int):
+        return f"`t{tree}`" if tree % 2 else f"t{tree}"
+    if isinstance(tree, float):
+        return f"{tree}"
+    return f"({written(tree[1])} {tree[0]} {written(tree[2])})"

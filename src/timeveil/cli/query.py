@@ -54,6 +54,12 @@ class Query(ReleaseCommand):
         option="--range",
     )
     mean: str | None = _about_series("On series: mean of all published series at an instant.", "h08", "C")
+    expression: list[str] | None = _about_series(
+        "On series: those with an expression of instants, numbers, + - * / and parentheses in a range; "
+        "names that are not words are in backquotes.",
+        ["h20 - h08=:50", "h20 / h08=1.5:"],
+        "EXPR=LOW:HIGH",
+    )
     difference: list[str] | None = _about_series(
         "On series: those whose value at A minus that at B, in standard deviations of the series, is in a "
         "range.",
@@ -206,17 +212,20 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
     for text in options.ranges or ():
         names, span = _parts(text, "--range", "h08=0.2:0.5")
         ranges |= dict.fromkeys(columns_named([names], instants), span)
+    expressions = dict(_parts(text, "--expression", "h20 - h08=:50") for text in options.expression or ())
     shape = _shape(options, instants)
     if options.mean is not None:
-        if ranges or shape is not None:
+        if ranges or expressions or shape is not None:
             raise ParameterError("--mean is a question of its own", hint="ask twice, once with --mean alone")
         mean = tv.answer(release, tv.MeanValue(options.mean))
         text = f"{mean.value:,.4g} on average at {options.mean}, between {mean.low:,.4g} and {mean.high:,.4g}"
         return text, _data(mean, "published")
-    if not ranges and shape is None:
+    if not ranges and not expressions and shape is None:
         hint = "ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or --like"
         raise ParameterError("nothing is asked of the series", hint=hint)
-    values = tv.RangeCount(ranges) if ranges else None
+    values: Any = tv.RangeCount(ranges) if ranges else None
+    if expressions:
+        values = tv.ExpressionRange({f"`{name}`": span for name, span in ranges.items()} | expressions)
     question: Any = values if shape is None else shape
     if shape is not None and values is not None:
         question = tv.Complex(pattern=shape, range=values)

@@ -26,6 +26,7 @@ from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Mask, Published
 from timeveil.models.series.evidence.original import Floats
 from timeveil.models.series.judges import estimate
+from timeveil.models.series.judges.expressions import Expression, shares
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
 from timeveil.models.series.judges.means import MeanValue, mean_bounds, mean_of, middles
 from timeveil.symbols import reconstructed, z_normalised
@@ -78,6 +79,22 @@ class PatternSimilarity:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpressionRange:
+    """How many series have, for each expression of their values, a result in its range.
+
+    An expression has names of instants, numbers, + - * / and parentheses; names that are not words are in
+    backquotes. `functions` gives expressions names, to be used in `ranges` instead of them. A series for
+    which a divisor is 0 fits no range.
+
+    >>> ExpressionRange({"A2 - A1": (None, 50), "A2 / A1": (1.5, None)}).ranges["A2 / A1"]
+    (1.5, None)
+    """
+
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Complex:
     """How many series fit a question about their shape and one about their values.
 
@@ -86,11 +103,11 @@ class Complex:
     """
 
     pattern: PatternRange | PatternSimilarity
-    range: RangeCount
+    range: RangeCount | ExpressionRange
 
 
-SeriesQuery: TypeAlias = MeanValue | RangeCount | PatternRange | PatternSimilarity | Complex
-QUERIES = (MeanValue, RangeCount, PatternRange, PatternSimilarity, Complex)
+SeriesQuery: TypeAlias = MeanValue | RangeCount | ExpressionRange | PatternRange | PatternSimilarity | Complex
+QUERIES = (MeanValue, RangeCount, ExpressionRange, PatternRange, PatternSimilarity, Complex)
 
 
 Fit: TypeAlias = Floats
@@ -113,11 +130,13 @@ def _fits(published: Published, query: SeriesQuery) -> Fit:
     match query:
         case RangeCount():
             return _in_ranges(published, query)
+        case ExpressionRange():
+            return _by_expression(published, query)
         case PatternRange():
             fit = _with_features(published, query)
         case PatternSimilarity():
             fit = _similar(published, query)
-        case Complex(pattern=PatternRange() | PatternSimilarity(), range=RangeCount()):
+        case Complex(pattern=PatternRange() | PatternSimilarity(), range=RangeCount() | ExpressionRange()):
             # Taken to be independent within a run.
             return _fits(published, query.pattern) * _fits(published, query.range)
         case _:
@@ -142,6 +161,32 @@ def _in_ranges(published: Published, query: RangeCount) -> Fit:
         _, sure, possible = spread(lower, upper, *limits)
         guess = expected(np.clip(lower, *extent), middle, np.clip(upper, *extent), *limits)
         fit *= np.where(sure, 1.0, guess * possible), sure, possible
+    return fit
+
+
+def _by_expression(published: Published, query: ExpressionRange) -> Fit:
+    for name, meaning in (
+        ("ranges", "A range (lo, hi) per expression."),
+        ("functions", "An expression by name."),
+    ):
+        Parameter(name, "mapping", meaning).check(getattr(query, name))
+    asked = []
+    for key, span in query.ranges.items():
+        expression = Expression.read(query.functions.get(key, key), published.instants)
+        asked.append((expression, *ends(f"`{key}`", span)))
+    names = list(dict.fromkeys(name for expression, _, _ in asked for name in expression.instants))
+    low, high = envelopes_at(published, published.index_of(names))
+    extent, fit = estimate.extent_of(published), np.ones((3, len(published.rows)))
+    for expression, least, most in asked:
+        columns = [names.index(name) for name in expression.instants]
+        under, over, defined = expression.bounds(low[:, columns], high[:, columns])
+        fit[1] *= defined & (under >= least) & (over <= most)
+        fit[2] *= (under <= most) & (over >= least)
+    inside = np.clip(low, *extent), np.clip(high, *extent)
+    guess = shares(
+        asked, {name: (inside[0][:, n], inside[1][:, n]) for n, name in enumerate(names)}, len(low)
+    )
+    fit[0] = np.where(fit[1] > 0, 1.0, guess * fit[2])
     return fit
 
 

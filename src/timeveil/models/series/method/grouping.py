@@ -91,7 +91,7 @@ def eligible(order: Labels, categories: Labels, parameters: SeriesParameters) ->
     if len(rows) < len(order) and len(rows) < parameters.k:
         message = f"with l = {l} no more than {len(rows):,} series could share cells, fewer than k"
         hint = "lower {l}, or leave it out and raise {p}"
-        raise InfeasibleError(message, hint=hint, code="too-few-people", facts={"people": len(rows)})
+        raise InfeasibleError(message, hint=hint, code="too-few-people", facts={"series": len(rows)})
     return rows
 
 

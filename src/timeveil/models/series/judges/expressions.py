@@ -1,0 +1,183 @@
+"""Features of a series by expression: sums, differences, products and ratios of its values.
+
+Definition 1 of Shou et al. 2013 makes a pattern of any functions f1 ... fm of a series' values, such as
+`A2 - A1` and `A2 / A1`. An expression has names of instants, numbers, + - * / and parentheses, and is
+read by Python's parser; nothing is ever run but these four operations on arrays. A name that is not a word is
+put in backquotes: `` `2005` - `2004` ``.
+
+Bounds are by interval arithmetic. Floating-point operations are monotone in each argument, so the value that
+they give for a series is within the bounds that they give for its envelope. A ratio whose divisor may be 0
+can be anything, or nothing at all: a series without a value fits no range.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from timeveil.models.series.evidence import Bounds, Mask
+from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.judges.features import bad
+
+LONGEST = 500  # characters of an expression
+POINTS = 256
+"""Points that are drawn in an envelope: the deviation of the share that fits is then at most 3 %."""
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_HINT = "write it with instants, numbers, + - * / and parentheses, such as `h08 - h07`"
+Interval: TypeAlias = tuple[Floats, Floats, Mask]
+"""Per row the lowest and highest value, and whether there surely is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression over the instants of series; `instants` are those it names, in the order of time.
+
+    >>> ratio = Expression.read("(b - a) / `2005`", ["a", "b", "2005"])
+    >>> ratio.instants, ratio.value(np.array([[1.0, 7.0, 3.0]])).tolist()
+    (('a', 'b', '2005'), [2.0])
+    """
+
+    text: str
+    instants: tuple[str, ...]
+    _tree: ast.expr
+    _names: Mapping[str, int]
+
+    @classmethod
+    def read(cls, text: object, instants: Sequence[str]) -> Expression:
+        """Parse an expression; anything but arithmetic of instants is refused."""
+        if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+            raise bad(f"an expression is not a text of 1 to {LONGEST} characters", _HINT)
+        quoted = list[str]()
+
+        def word(match: re.Match[str]) -> str:
+            quoted.append(match.group(1))
+            return f" _{len(quoted) - 1}_ "
+
+        try:
+            tree = ast.parse(re.sub("`([^`]*)`", word, text).strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise bad(f"`{text}` is not an expression", _HINT) from None
+        names = {f"_{number}_": name for number, name in enumerate(quoted)}
+        named = {
+            node.id: names.get(node.id, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)
+        }
+        for node in ast.walk(tree):
+            _refuse_foreign(node, text)
+        for name in named.values():
+            if name not in instants:
+                hint = "use the names of instants, in backquotes where they are not words"
+                raise bad(f"`{name}` in `{text}` is not an instant", hint, "column-missing")
+        if not named:
+            raise bad(f"`{text}` names no instant", _HINT)
+        used = tuple(name for name in instants if name in named.values())
+        return cls(text, used, tree, {word: used.index(name) for word, name in named.items()})
+
+    def value(self, values: Floats) -> Floats:
+        """The value for each row of the values at `instants`; nan where there is none."""
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(self._value(self._tree, values), len(values))
+
+    def _value(self, node: ast.expr, values: Floats) -> Any:
+        match node:
+            case ast.Name():
+                return values[:, self._names[node.id]]
+            case ast.Constant(value=number):
+                return np.float64(number)  # type: ignore[arg-type]  # checked when it was read
+            case ast.UnaryOp():
+                operand = self._value(node.operand, values)
+                return -operand if isinstance(node.op, ast.USub) else operand
+            case ast.BinOp():
+                left, right = (self._value(side, values) for side in (node.left, node.right))
+                if isinstance(node.op, ast.Div):
+                    right = np.where(right == 0, np.nan, right)
+                return _OPERATIONS[type(node.op)](left, right)
+        raise AssertionError  # pragma: no cover  every node was checked when it was read
+
+    def bounds(self, low: Floats, high: Floats) -> Interval:
+        """What the value of each row can be, the values at `instants` being between these."""
+        with np.errstate(all="ignore"):
+            least, most, defined = self._bounds(self._tree, low, high)
+        shape = np.zeros(len(low))
+        return least + shape, most + shape, np.broadcast_to(defined, len(low))
+
+    def _bounds(self, node: ast.expr, low: Floats, high: Floats) -> Any:
+        match node:
+            case ast.Name():
+                column = self._names[node.id]
+                return low[:, column], high[:, column], np.True_
+            case ast.UnaryOp():
+                least, most, defined = self._bounds(node.operand, low, high)
+                return (-most, -least, defined) if isinstance(node.op, ast.USub) else (least, most, defined)
+            case ast.BinOp():
+                sides = self._bounds(node.left, low, high), self._bounds(node.right, low, high)
+                return _combined(_OPERATIONS[type(node.op)], *sides)
+        number = self._value(node, low)
+        return number, number, np.True_
+
+
+def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """The bounds of an operation: those of its results at the ends, as it is monotone in between."""
+    ends = [operation(a, b) for a in left[:2] for b in right[:2]]
+    defined = left[2] & right[2]
+    if operation is operator.truediv:
+        defined = defined & ((right[0] > 0) | (right[1] < 0))
+    # No result at an end, as of infinity less infinity, may hide any value.
+    defined = defined & ~np.isnan(ends).any(axis=0)
+    least, most = np.min(ends, axis=0), np.max(ends, axis=0)
+    return np.where(defined, least, -np.inf), np.where(defined, most, np.inf), defined
+
+
+def _refuse_foreign(node: ast.AST, text: str) -> None:
+    """Anything that is not arithmetic, by what it is called in Python's grammar."""
+    signs = ast.UAdd | ast.USub | ast.Load
+    if isinstance(node, ast.Constant):
+        kind = type(node.value)
+        if kind in (int, float) and math.isfinite(_as_float(node.value)):
+            return
+        raise bad(f"`{text}` has a constant that is not a finite number", _HINT)
+    if isinstance(node, signs | ast.Name | ast.BinOp | ast.UnaryOp) or type(node) in _OPERATIONS:
+        return
+    part = ast.get_source_segment(text, node) if isinstance(node, ast.expr) and "`" not in text else None
+    raise bad(f"`{part or text}` is not arithmetic of instants", _HINT)
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def shares(
+    expressions: Sequence[tuple[Expression, float, float]], bounds: Mapping[str, Bounds], rows: int
+) -> Floats:
+    """Per row the share of its values, spread evenly and independently over its bounds, that fits all ranges.
+
+    The points are the same for every row and every call.
+    """
+    names = list(dict.fromkeys(name for expression, _, _ in expressions for name in expression.instants))
+    points = np.random.default_rng(0).random((POINTS, len(names)))
+    fits = np.zeros(rows)
+    for point in points:
+        drawn = {}
+        for share, name in zip(point, names, strict=True):
+            low, high = bounds[name]
+            drawn[name] = low + share * (high - low)
+        inside = np.ones(rows, dtype=bool)
+        for expression, least, most in expressions:
+            value = expression.value(np.column_stack([drawn[name] for name in expression.instants]))
+            inside &= (value >= least) & (value <= most)
+        fits += inside
+    return fits / POINTS
