@@ -554,8 +554,10 @@ def a_person_twice_in_a_slot(release, ledger, chance):
 def a_slot_that_is_not_eligible_by_the_original(release, ledger, chance):
     """The values of the original told to be one too many of a kind; the tables stay."""
     slots, ill = ledger.table["slot"].to_pylist(), ledger.original.table["ill"].to_pylist()
-    slot = chance.choice(sorted({slots[n] for n in _published(ledger)}))
-    here = [n for n in _published(ledger) if slots[n] == slot]
+    alone = set(_alone(release)) if release.guarantee.recurring == "invariant" else ()
+    shared = [n for n in _published(ledger) if _place(ledger, n) not in alone]
+    slot = chance.choice(sorted({slots[n] for n in shared}))
+    here = [n for n in shared if slots[n] == slot]
     [(common, often)] = Counter(ill[n] for n in here).most_common(1)
     others = [n for n in here if ill[n] != common][: len(here) // release.guarantee.l + 1 - often]
     said = f"1 slot in which a value is held by more than 1 in {release.guarantee.l} records"
@@ -757,3 +759,140 @@ def two_equal_records_exchanged_in_the_ledger(release, ledger, chance):
             return Tampered(release, original(ledger, who=who))
         keys[key] = n
     return None
+
+
+def _alone(release: tv.Release) -> list[tuple[Any, int]]:
+    """Buckets with counterfeits."""
+    listed = Counter((line["slot"], line["bucket"]) for line in lines(release, "sensitive"))
+    sizes = _sizes(release)
+    return sorted(key for key in listed if listed[key] > sizes[key])
+
+
+@sabotage("stream invariant", "custodian", "signature")
+def a_counterfeit_with_another_value(release, ledger, chance):
+    """A person's signature changed by one value."""
+    entries, ill = lines(release, "sensitive"), ledger.original.table["ill"].to_pylist()
+    key = chance.choice(_alone(release))
+    [row] = [n for n in _published(ledger) if (_place(ledger, n)) == key]
+    shown = {entries[n]["ill"] for n in _of(entries, key)}
+    others = [n for n in _of(entries, key) if entries[n]["ill"] != ill[row]]
+    entries[chance.choice(others)]["ill"] = chance.choice(sorted(set(ill) - shown))
+    spoilt = in_order(with_lines(release, entries, "sensitive"), "sensitive")
+    return Tampered(spoilt, ledger, "in a bucket with other values than the person's bucket before")
+
+
+@sabotage("stream invariant", "recipient", "counts")
+def a_counterfeit_that_is_not_counted(release, ledger, chance):
+    number = release.manifest["counts"]["counterfeits"]
+    said = f"the buckets have {number} counterfeits; the manifest states {number - 1}"
+    return Tampered(counts(release, counterfeits=-1), ledger, said)
+
+
+@sabotage("stream invariant", "custodian", "signature")
+def a_counterfeit_left_out(release, ledger, chance):
+    """A signature of more than l values short of one, and counted so."""
+    entries, ill = lines(release, "sensitive"), ledger.original.table["ill"].to_pylist()
+    large = [key for key in _alone(release) if len(_of(entries, key)) > release.guarantee.l]
+    if not large:
+        return None
+    key = chance.choice(large)
+    [row] = [n for n in _published(ledger) if _place(ledger, n) == key]
+    del entries[chance.choice([n for n in _of(entries, key) if entries[n]["ill"] != ill[row]])]
+    spoilt = counts(with_lines(release, entries, "sensitive"), counterfeits=-1)
+    return Tampered(spoilt, ledger, "in a bucket with other values than the person's bucket before")
+
+
+@sabotage("stream invariant", "recipient", "bucket-size")
+def a_signature_of_fewer_than_l_values(release, ledger, chance):
+    entries, promise = lines(release, "sensitive"), release.guarantee.l
+    exact = [key for key in _alone(release) if len(_of(entries, key)) == promise]
+    del entries[chance.choice(_of(entries, chance.choice(exact)))]
+    spoilt = counts(with_lines(release, entries, "sensitive"), counterfeits=-1)
+    said = f"1 bucket with fewer than {promise} records; the smallest has {promise - 1}"
+    return Tampered(spoilt, ledger, said)
+
+
+@sabotage("stream invariant", "recipient", "signature")
+def a_value_twice_in_a_bucket(release, ledger, chance):
+    """A counterfeit with the value of another one."""
+    entries = lines(release, "sensitive")
+    one, other = chance.sample(_of(entries, chance.choice(_alone(release))), 2)
+    entries[one]["count"] += 1
+    del entries[other]
+    return Tampered(with_lines(release, entries, "sensitive"), ledger, "1 value of a bucket with more than")
+
+
+@sabotage("stream invariant", "recipient", "tables-disagree")
+def two_records_that_share_counterfeits(release, ledger, chance):
+    """Two people who come back, in one bucket of the table `data`."""
+    rows, alone = lines(release), _alone(release)
+    pairs = [(a, b) for a, b in pairwise(alone) if a[0] == b[0]]
+    if not pairs:
+        return None
+    one, other = chance.choice(pairs)
+    rows[_of(rows, one)[0]]["bucket"] = other[1]
+    said = "1 bucket with another number of records than its values add up to"
+    return Tampered(in_order(with_lines(release, rows)), ledger, said)
+
+
+@sabotage("stream invariant", "custodian", "signature")
+def counterfeits_beside_a_person_who_is_new(release, ledger, chance):
+    """The person of a record that returned told to be somebody else."""
+    key = chance.choice(_alone(release))
+    [row] = [n for n in _published(ledger) if _place(ledger, n) == key]
+    later = [n for n in _published(ledger) if _place(ledger, n)[0] > key[0]]
+    who = ledger.original.table["who"].to_pylist()
+    if any(who[n] == who[row] for n in later):
+        return None
+    told = original(ledger, who={row: f"{_NEW} person"})
+    return Tampered(release, told, "1 record with counterfeits of a person who was not published before")
+
+
+@sabotage("stream invariant", "custodian", "signature")
+def two_people_who_are_one(release, ledger, chance):
+    """A person whose first bucket has other values than that of another, in an earlier slot."""
+    who, alone, ill = ledger.original.table["who"].to_pylist(), set(_alone(release)), defaultdict(set)
+    for line in lines(release, "sensitive"):
+        ill[line["slot"], line["bucket"]].add(line["ill"])
+    places = {n: _place(ledger, n) for n in _published(ledger)}
+    last = {who[n]: n for n in sorted(places, key=places.__getitem__)}
+    new = [n for n in places if places[n] not in alone and last[who[n]] == n]
+    pairs = [(a, b) for a in last.values() for b in new if places[a][0] < places[b][0]]
+    pairs = [(a, b) for a, b in pairs if ill[places[a]] != ill[places[b]]]
+    if not pairs:
+        return None
+    one, other = chance.choice(pairs)
+    told = original(ledger, who={other: who[one]})
+    return Tampered(release, told, "1 record in a bucket with other values than the person's bucket before")
+
+
+@sabotage("stream once", "custodian", "person-again")
+def a_person_in_two_slots(release, ledger, chance):
+    slots, who = ledger.table["slot"].to_pylist(), ledger.original.table["who"].to_pylist()
+    one = chance.choice(_published(ledger))
+    other = chance.choice([n for n in _published(ledger) if slots[n] != slots[one]])
+    told = original(ledger, who={other: who[one]})
+    return Tampered(release, told, "1 record of a person who was published before")
+
+
+@sabotage("stream again", "recipient", "guarantee")
+def people_who_come_back_are_promised_less_than_stated(release, ledger, chance):
+    said = "`recurring` or `forget_after` are not the same in parameters and promise"
+    return Tampered(section(release, "parameters", forget_after=8), ledger, said)
+
+
+@sabotage("stream again", "recipient", "parameters")
+def people_are_forgotten_before_all_is_final(release, ledger, chance):
+    said = "the parameters exclude what is promised to people who come back"
+    return Tampered(promised(release, forget_after=7), ledger, said)
+
+
+@sabotage("stream again", "custodian", "respondent-missing")
+def a_ledger_that_does_not_say_who_is_who(release, ledger, chance):
+    roles = replace(ledger.original.roles, respondent=None)
+    told = replace(ledger, original=replace(ledger.original, roles=roles))
+    return Tampered(release, told, "the ledger does not say whose the records are")
+
+
+def _place(ledger: tv.Ledger, row: int) -> tuple[Any, int]:
+    return ledger.table["slot"][row].as_py(), ledger.table["bucket"][row].as_py()

@@ -169,14 +169,17 @@ shape(
 _CASES = tv.Roles(respondent="who", time="at", quasi=["zip"], sensitive=["ill"], keep=["ward"])
 
 
-def _cases(chance: random.Random, moment: Callable[[int], object], kind: pa.DataType) -> pa.Table:
-    """Slots of some records, now and then with one value far too often."""
-    rows = []
+def _cases(
+    chance: random.Random, moment: Callable[[int], object], kind: pa.DataType, people: int = 10_000
+) -> pa.Table:
+    """Slots of some records, now and then with one value far too often; after `people` they come again."""
+    rows: list[tuple[str, object, str]] = []
     for step in range(10):
         common = chance.random() < 0.3
         for _ in range(chance.choice([0, 6, 9, 12, 16])):
             ill = "a" if common and chance.random() < 0.6 else chance.choice("abcdefgh")
-            rows.append((f"{CANARY} {len(rows)}", moment(step), f"{CANARY} {ill}"))
+            again = rows[len(rows) - people][2] if len(rows) >= people and chance.random() < 0.8 else None
+            rows.append((f"{CANARY} {len(rows) % people}", moment(step), again or f"{CANARY} {ill}"))
     chance.shuffle(rows)
     who, at, ill = zip(*rows, strict=True)
     return pa.table(
@@ -195,6 +198,17 @@ def _stream(of: Callable[[int], object], kind: pa.DataType, **how: object) -> Ca
         return tv.publish_stream(
             _cases(chance, of, kind), _CASES, **{"l": 3 + seed, "window": 4, "seed": seed, **how}
         )
+
+    return make
+
+
+def _again(recurring: str) -> Callable[..., Pair]:
+    """Thirty people who come back."""
+
+    def make(chance: random.Random, seed: int) -> Pair:
+        table = _cases(chance, _step, pa.int64(), people=30)
+        options = {"recurring": recurring, "allow_loss": True, "seed": seed}
+        return tv.publish_stream(table, _CASES, l=3, window=4, **options)
 
     return make
 
@@ -218,6 +232,9 @@ shape("stream, buckets, hours", _stream(_hour, pa.timestamp("s", "UTC"), slot="h
 shape("stream, whole", _stream(_step, pa.int64(), buckets="none"))
 shape("stream, whole, days", _stream(_day, pa.date32(), slot="day", buckets="none"))
 shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5, allow_loss=True))
+
+shape("stream, again, once", _again("withhold"))
+shape("stream, again, invariant", _again("invariant"))
 
 # Series
 

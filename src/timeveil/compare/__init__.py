@@ -49,7 +49,7 @@ _LONGEST_CELL, _LONGEST_NAME = 30, 20
 _COLOURS = {"loss": LOSS, "risk": RISK}
 _NO_SIZE = ("withheld", "rows_read", "suppressed", "first_slot", "last_slot")
 """Counts of a manifest that do not show how much was published."""
-_IN_GUARANTEE = ("k", "l", "p", "protect_slot")
+_IN_GUARANTEE = ("k", "l", "p", "protect_slot", "recurring", "forget_after")
 NOT_SET = "-"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from timeveil.domain.parameter import Checked, Problem, literal, numbers_nest, optional, parameter, rule
 from timeveil.domain.protection import AnyProtection, protections_from
@@ -144,6 +144,13 @@ class LDiversity(Promise):
     {'name': 'l-diversity', 'l': 4, 'true_slot': 3}
     >>> LDiversity(4, true_slot=3).sentence.split(", ")[-1]
     "unless a value is held by more than 1 in 3 of that slot's records"
+
+    With `recurring="withhold"` a person is published once; with `"invariant"` (Xiao and Tao 2007) all buckets
+    of a person have the same values, each once, so that several slots show no more than one. With
+    `forget_after` this holds for two slots of a person at most that far apart, if there is none between them.
+
+    >>> LDiversity(3, recurring="withhold", forget_after=30).sentence.partition("; ")[2]
+    'each person is published once, and again only after more than 30 slots'
     """
 
     model = "stream"
@@ -151,12 +158,33 @@ class LDiversity(Promise):
     words = "in every published bucket no sensitive value is held by more than 1 in {0.l} records"
     further_words: ClassVar = {
         "true_slot": ", and anyone who knows a record's true slot learns its value with a chance of at most "
-        "1 in {0.true_slot}, unless a value is held by more than 1 in {0.true_slot} of that slot's records"
+        "1 in {0.true_slot}, unless a value is held by more than 1 in {0.true_slot} of that slot's records",
+        "about_return": "; {0.about_return}",
     }
-    if_set = ("true_slot",)
+    if_set = ("true_slot", "recurring", "forget_after")
 
     l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
     true_slot: int | None = optional("Promise to someone who knows the true slot.", 2, at_least=2)
+    recurring: Literal["withhold", "invariant"] | None = optional(
+        "What is promised to people who come back.", "invariant"
+    )
+    forget_after: int | None = optional(
+        "Number of slots after which people who come back are new.", 365, at_least=2
+    )
+
+    @property
+    def about_return(self) -> str:
+        """What is promised to people who come back, in words; empty if nothing is."""
+        if self.recurring is None:
+            return ""
+        sentence, until = {
+            "withhold": ("each person is published once", ", and again only after more than {} slots"),
+            "invariant": (
+                "the values of a person's buckets are the same in every slot",
+                ", until nothing of that person is published for more than {} slots",
+            ),
+        }[self.recurring]
+        return sentence + (until.format(self.forget_after) if self.forget_after else "")
 
     @rule("true_slot", "l")
     def _less_is_promised_about_the_true_slot(self) -> Problem:

@@ -287,7 +287,8 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
         raise damaged(name, "contains slots of different streams")
     ordered = _in_time_order(name, releases)
     counts = [release.manifest["counts"] for release in ordered]
-    totals = {key: sum(count[key] for count in counts) for key in ("rows", "slots", "buckets")}
+    summed = ("rows", "slots", "buckets", "counterfeits")
+    totals = {key: sum(count.get(key, 0) for count in counts) for key in summed if key in counts[0]}
     span = {"first_slot": counts[0]["first_slot"], "last_slot": counts[-1]["last_slot"]}
     shared = _shared(first)
     stated = [release.manifest["parameters"] for release in ordered]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
-from timeveil.evidence.codes import Coded, Integers, column_of, encode_values, fold, mismatch
+from timeveil.evidence.codes import Coded, Integers, align, column_of, encode_values, fold, mismatch
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
@@ -52,6 +52,11 @@ class Buckets:
     owner: Integers
     value: Coded
     often: Integers
+
+    @property
+    def counterfeits(self) -> Integers:
+        """The number of values of each bucket that no record has."""
+        return self.size - self.rows
 
     def index(self, slot: Integers, number: Integers) -> Integers:
         """The index of each (slot, number), which must be a bucket of the release."""
@@ -107,6 +112,11 @@ class Evidence(ReleaseEvidence):
     def true_slot(self) -> int | None:
         """The promise against someone who knows the true slot: at most 1 in this many, or None."""
         return getattr(self.release.guarantee, "true_slot", None)
+
+    @cached_property
+    def recurring(self) -> str | None:
+        """What is promised to people who come back: `withhold`, `invariant` or None."""
+        return getattr(self.release.guarantee, "recurring", None)
 
     @cached_property
     def reach(self) -> int:
@@ -187,6 +197,32 @@ class Evidence(ReleaseEvidence):
                 person=person,
                 named=named,
             )
+
+    @cached_property
+    def alone(self) -> Mask:
+        """Which original records are published in a bucket with counterfeits."""
+        journeys, alone = self.journeys, np.zeros(len(self.journeys.slot), dtype=bool)
+        if self.recurring == "invariant":
+            published = np.flatnonzero(journeys.published)
+            index = self.buckets.index(journeys.slot[published], journeys.bucket[published])
+            # A damaged ledger may name a bucket after the last.
+            inside = index < len(self.buckets.size)
+            alone[published[inside]] = self.buckets.counterfeits[index[inside]] > 0
+        return alone
+
+    @cached_property
+    def counterfeits(self) -> tuple[Integers, Integers]:
+        """Per counterfeit the original record that shares its bucket, and the code of its value."""
+        journeys, buckets, records = self.journeys, self.buckets, np.flatnonzero(self.alone)
+        record_of = np.full(len(buckets.size), -1)
+        record_of[buckets.index(journeys.slot[records], journeys.bucket[records])] = records
+        record = record_of[buckets.owner]
+        original, released = align(journeys.value, buckets.value)
+        # From the joint numbering back to that of the original, which has every value.
+        code = np.zeros(original.size, dtype=np.int64)
+        code[original.codes] = journeys.value.codes
+        invented = (record >= 0) & (released.codes != original.codes[record])
+        return record[invented], code[released.codes[invented]]
 
     @cached_property
     def packets(self) -> Integers | None:

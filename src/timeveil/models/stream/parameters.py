@@ -109,6 +109,14 @@ class StreamParameters(Reading):
     nulls: Literal["error", "withhold"] = parameter(
         "Records without a time, a person or a sensitive value: refuse or withhold.",
         default="error", example="withhold")
+    recurring: Literal["ignore", "withhold", "invariant"] = parameter(
+        "People who come back: publish every record regardless, publish each person once, or publish them "
+        "with the same values every time.",
+        default="ignore", example="invariant")
+    forget_after: int | None = parameter(
+        "With {recurring}: number of slots after which a person is forgotten, twice the window or more; "
+        "nobody is if not set.",
+        default=None, at_least=2, at_most=MOST_SLOTS, example=365)
     fold_spellings: bool = lines.fold_spellings()
     accept_risk: list[str] = lines.accept_risk()
     allow_loss: bool = lines.allow_loss()
@@ -165,6 +173,30 @@ class StreamParameters(Reading):
         for name, reason in reasons.items():
             if getattr(self, name) != type(self).table()[name].default:
                 return f"`protect_slot` and `{name}` exclude each other", f"leave {{{name}}} out: {reason}"
+        return None
+
+
+    @rule("recurring", "protect_slot", "buckets")
+    def signatures_need_buckets_and_no_packets(self) -> Problem:
+        if self.recurring == "invariant" and self.buckets != "anatomy":
+            hint = 'leave {buckets} out, or use {recurring="withhold"}'
+            return "without buckets nobody can have the same values every time", hint
+        if self.recurring != "ignore" and self.protect_slot is not None:
+            problem = "`protect_slot` and `recurring` exclude each other"
+            return problem, "leave {recurring} out: a packet protects people who have one record"
+        return None
+
+    @rule("forget_after", "recurring", "window")
+    def people_are_forgotten_once_all_is_final(self) -> Problem:
+        """Once a person is forgotten, none of their records may be on its way."""
+        if self.forget_after is None:
+            return None
+        if self.recurring == "ignore":
+            problem = "`forget_after` is about people who are followed, and `recurring` is `ignore`"
+            return problem, 'leave {forget_after} out, or use {recurring="invariant"}'
+        if self.forget_after < 2 * self.window:
+            problem = f"`forget_after` must be at least twice the window of {self.window} slots"
+            return f"{problem}, got {self.forget_after}", f"use {{forget_after={2 * self.window}}} or more"
         return None
 
 

@@ -13,7 +13,9 @@ True slot, closed packets: the adversary is assumed to know even more, namely wh
 and every value outside it. Each of the packet's values, which are all different, is then equally likely.
 
 Several slots: a person who always has the same value has one that all of their buckets contain. The chance of
-each such value is the product of its shares in the buckets, relative to its share overall.
+each such value is the product of its shares in the buckets, relative to its share overall. Where the release
+promises people the same values in every slot, buckets with the same values count once: a person's later
+buckets have these values whichever is theirs.
 
 Correlation: the published slot, where the values of a bucket are not divided equally among its records but by
 what the release shows of who has which values (see `correlation`).
@@ -119,8 +121,8 @@ class _Scene:
     """The complete records; `original` is each one's chance by quasi-identifiers in the original slot."""
 
     def __init__(self, evidence: Evidence) -> None:
-        journeys, self.exact = evidence.linked, not evidence.bucketed
-        rows = np.flatnonzero(journeys.complete)
+        journeys, self.evidence, self.exact = evidence.linked, evidence, not evidence.bucketed
+        self.rows = rows = np.flatnonzero(journeys.complete)
         self.person, self.value = journeys.person[rows], journeys.value.codes[rows]
         self.values = journeys.value.size
         self.quasi, self.origin = journeys.quasi[rows], journeys.origin[rows]
@@ -176,7 +178,7 @@ class _Scene:
         true = self.value[published]
         before = self._posterior(self.original[published], published)
         record, value, _ = self._values_in(bucket, bucket)
-        owner, held, often = distinct_pairs(bucket, true, self.values)
+        owner, held, often = self._listed(bucket)
         cell = np.searchsorted(owner * self.values + held, bucket[record] * self.values + value)
         columns = [number_of_each(codes[published])[0] for codes in self.columns]
         chance = learnt_shares(record, value, cell, often, columns)
@@ -213,6 +215,8 @@ class _Scene:
     def _in_all(self, person: Integers, number: Integers, bucket: Integers, true: Integers) -> Floats:
         """Per recurring person the chance of their `true` value; 0 where that is -1, because it changes."""
         people, constant = len(true), true >= 0
+        if self.evidence.recurring == "invariant":
+            person, number = self._different(person, number, bucket)
         case, value, share = self._values_in(bucket, number)
         overall = np.bincount(self.value[self.published], minlength=self.values)
         prior = overall / max(overall.sum(), 1)
@@ -232,6 +236,15 @@ class _Scene:
         entry = np.where(constant, np.searchsorted(keys, np.arange(people) * self.values + true), 0)
         return np.where(constant, likely[entry] / np.where(constant, total, 1.0), 0.0)
 
+    def _different(self, person: Integers, number: Integers, bucket: Integers) -> tuple[Integers, Integers]:
+        """Pairs of person and bucket, each set of values once."""
+        owner, value, _ = self._listed(bucket)
+        texts = [part.tobytes() for part in np.split(value, np.cumsum(np.bincount(owner))[:-1])]
+        pairs = zip(person.tolist(), number.tolist(), strict=True)
+        examples = {(one, texts[n]): (one, n) for one, n in pairs}
+        first, second = np.array([*examples.values()], np.int64).reshape(-1, 2).T
+        return first, second
+
     def _bucket_of_each(self) -> Integers:
         """Per published record its bucket; without buckets, its slot and quasi-identifiers."""
         second = self.quasi if self.exact else self.bucket
@@ -239,13 +252,23 @@ class _Scene:
 
     def _values_in(self, bucket: Integers, number: Integers) -> tuple[Integers, Integers, Floats]:
         """All values of the buckets `number`: which of `number` each belongs to, value, and share in it."""
-        owner, value, often = distinct_pairs(bucket, self.value[self.published], self.values)
-        size, length = np.bincount(bucket), np.bincount(owner)
+        owner, value, often = self._listed(bucket)
+        size, length = np.bincount(owner, often), np.bincount(owner)
         begin = np.cumsum(length) - length
         case = np.repeat(np.arange(len(number)), length[number])
         step = np.arange(len(case)) - np.repeat(np.cumsum(length[number]) - length[number], length[number])
         entry = begin[number][case] + step
         return case, value[entry], (often / size[owner])[entry]
+
+    def _listed(self, bucket: Integers) -> tuple[Integers, Integers, Integers]:
+        """The values that buckets list, with how often, in order of bucket and value; `bucket` of records."""
+        value = self.value[self.published]
+        if self.evidence.alone.any():
+            # A counterfeit is in the bucket of the record that is alone with it.
+            alone_with, invented = self.evidence.counterfeits
+            position = np.searchsorted(self.rows[self.published], alone_with)
+            bucket, value = np.append(bucket, bucket[position]), np.append(value, invented)
+        return distinct_pairs(bucket, value, self.values)
 
     def _posterior(self, chance: Floats, records: Mask) -> Posterior:
         person = self.person[records]

@@ -28,7 +28,8 @@ def learnt_shares(
     """For pairs of a record and a value of its bucket: the chance that the record has it.
 
     `cell` numbers the buckets' values, of which `often` has the number of records; `columns` have the codes
-    of each quasi-identifier by record. Pairs of a record follow each other.
+    of each quasi-identifier by record. Pairs of a record follow each other. A bucket that lists more values
+    than it has records has counterfeits, and is not brought back to what is published.
 
     >>> record, value = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
     >>> cell, sex = np.array([0, 1, 0, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1])
@@ -38,10 +39,12 @@ def learnt_shares(
     begins = np.flatnonzero(np.diff(record, prepend=-1))
     length = np.diff(np.append(begins, len(record)))
     values = int(value.max(initial=-1)) + 1
+    full = np.repeat(np.add.reduceat(often[cell], begins), length) == np.bincount(cell)[cell]
 
     def balanced(chance: Floats) -> Floats:
         for _ in range(_BALANCES):
-            chance = chance * (often / np.maximum(np.bincount(cell, chance, len(often)), 1e-300))[cell]
+            share = (often / np.maximum(np.bincount(cell, chance, len(often)), 1e-300))[cell]
+            chance = chance * np.where(full, share, 1.0)
             chance = chance / np.repeat(np.maximum(np.add.reduceat(chance, begins), 1e-300), length)
         return chance
 

@@ -39,9 +39,11 @@ _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | s
 _COST = Kind("linear, quadratic or a list of numbers", _is_name_or_costs)
 _REACH = from_to(0, MOST_SLOTS)
 
+_RECURRING = {"recurring?": one_of("withhold", "invariant"), "forget_after?": from_to(2, MOST_SLOTS)}
+
 MANIFEST = checks.manifest_of(
     "stream",
-    {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT},
+    {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT, **_RECURRING},
     {"time": {**checks.CLOCK, "slot": or_null(TEXT), "slot_definition": or_null(DEFINITION)}},
     _ROLES,
     {
@@ -60,9 +62,17 @@ MANIFEST = checks.manifest_of(
             "protect_slot?": COUNT,
             "spread?": _REACH,
             "fillers?": _REACH,
+            **_RECURRING,
             **checks.IF_SET,
         },
-        "counts": {"rows": COUNT, "slots": COUNT, "buckets?": COUNT, "first_slot": _SLOT, "last_slot": _SLOT},
+        "counts": {
+            "rows": COUNT,
+            "slots": COUNT,
+            "buckets?": COUNT,
+            "counterfeits?": COUNT,
+            "first_slot": _SLOT,
+            "last_slot": _SLOT,
+        },
         "sensitive_columns?": [{"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}],
     },
 )
@@ -84,9 +94,11 @@ SENTENCES = {
     "columns:time": "the time column of the original is among the published columns",
     "conservation": "{values:value} whose published and withheld records are not the original ones",
     "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
+    "counts:counterfeits": "the buckets have {counterfeits:counterfeit}; the manifest states {stated}",
     "counts:slots": "the manifest states {stated:slot}; from the first to the last there are {slots}",
     "guarantee:l": "`parameters.l` of the manifest is not the l of the promise",
     "guarantee:packets": "the manifest has parameters of packets, but not the promise that packets keep",
+    "guarantee:recurring": "`recurring` or `forget_after` are not the same in parameters and promise",
     "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the promise's `true_slot`",
     "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
     "ledger": "{fault}",
@@ -94,6 +106,7 @@ SENTENCES = {
     "manifest:buckets": "the manifest describes buckets that its parameters exclude, or the reverse",
     "manifest:clock": "the kind, zone, unit and slot of the time do not fit each other",
     "manifest:count": "`counts.buckets` of the manifest is missing",
+    "manifest:counterfeits": "`counts.counterfeits` of the manifest is missing, or out of place",
     "manifest:no-buckets": "`counts.buckets` of the manifest is not 0, and there are no buckets",
     "moved-back": "{records:record} published before its slot",
     "moved-too-far": "{records:record} published {reach} or more slots after its own",
@@ -110,12 +123,18 @@ SENTENCES = {
     "parameters:cost": "`parameters.move_cost` of the manifest is not a cost of moving records",
     "parameters:missing": "the parameters of packets are incomplete: {names}",
     "parameters:packets": "parameters that packets exclude: {names}",
+    "parameters:recurring": "the parameters exclude what is promised to people who come back",
     "parameters:spread": "`parameters.spread` of the manifest is not from 1 to below the window",
     "parameters:time": "the stated time and slots are not those of the run",
+    "person-again": "{records:record} of a person who was published before",
     "person-twice": "{records:record} of a person who is already in the same slot",
+    "respondent-missing": "the ledger does not say whose the records are",
     "row-count": "the table has {rows:row}; the manifest states {stated}",
     "row-values": "{surplus:published row} not in the original, {missing:original record} not in the release",
     "row-values:type": "{fault}",
+    "signature": "{records:record} in a bucket with other values than the person's bucket before",
+    "signature:first": "{records:record} with counterfeits of a person who was not published before",
+    "signature:twice": "{values:value} of a bucket with more than one record",
     "slot": "{slots:slot} of table `{table}` not of the stated granularity",
     "slot:definition": "the slot granularity and its definition have different names",
     "slot:ends": "the first and the last slot are not those of the records",
@@ -214,6 +233,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     }
     findings.expect_all(facts)
     _check_packet_statements(evidence.true_slot, parameters, findings)
+    _check_recurring_statements(manifest["guarantee"], manifest, findings)
 
 
 def _is_clock(time: Mapping[str, Any]) -> bool:
@@ -253,3 +273,19 @@ def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any],
     wrong = [name for name, fixed in _EXCLUDED.items() if parameters[name] != fixed]
     findings.expect("parameters:packets", not wrong, names=", ".join(wrong))
     findings.expect("parameters:spread", 1 <= parameters.get("spread", 1) < parameters["window"])
+
+
+def _check_recurring_statements(
+    promise: Mapping[str, Any], manifest: Mapping[str, Any], findings: Findings
+) -> None:
+    parameters, names = manifest["parameters"], ("recurring", "forget_after")
+    same = all(parameters.get(name) == promise.get(name) for name in names)
+    findings.expect("guarantee:recurring", same)
+    invariant, horizon = promise.get("recurring") == "invariant", promise.get("forget_after")
+    findings.expect("manifest:counterfeits", ("counterfeits" in manifest["counts"]) == invariant)
+    packets, bucketed = "protect_slot" in parameters, parameters["buckets"] == "anatomy"
+    possible = not invariant or (bucketed and not packets)
+    if horizon is not None:
+        followed = "recurring" in promise and not packets
+        possible = possible and followed and horizon >= 2 * parameters["window"]
+    findings.expect("parameters:recurring", possible)

@@ -193,7 +193,20 @@ class _Ways:
         published = np.flatnonzero(journeys.published)
         slot = journeys.slot[published] - first
         columns = [number_of_each(slot), number_of_each(journeys.bucket[published])]
-        self.release = self._publication(published, slot, slot + 1, fold(columns, len(published))[0])
+        bucket = fold(columns, len(published))[0]
+        self.release = self._publication(published, slot, slot + 1, bucket)
+        if evidence.alone.any():
+            self.release = self._with_counterfeits(published, slot, bucket, *evidence.counterfeits)
+
+    def _with_counterfeits(
+        self, rows: Integers, slot: Integers, bucket: Integers, alone_with: Integers, value: Integers
+    ) -> Publication:
+        """The release, where counterfeits share the buckets of the records that are alone with them."""
+        position = np.searchsorted(rows, alone_with)
+        slot, bucket = np.append(slot, slot[position]), np.append(bucket, bucket[position])
+        quasi = [np.append(codes[rows], np.full(len(value), -1)) for codes in self._quasi]
+        values = np.append(self._value[rows], value)
+        return Publication(slot, slot + 1, bucket, values, quasi, counterfeits=len(value))
 
     def errors(self, length: int, number: int, rng: np.random.Generator) -> WindowError:
         if not (len(self.truth.value) and number):

@@ -151,13 +151,21 @@ class Window(NamedTuple):
 class Publication:
     """One way to publish records, sorted by `begin`: each is shown in the slots [begin, end).
 
-    `group` is the bucket that publishes its values, or -1 where each record shows its own.
+    `group` is the bucket that publishes its values, or -1 where each record shows its own. The last
+    `counterfeits` of the records do not exist: only their values are published.
     """
 
     def __init__(
-        self, begin: Integers, end: Integers, group: Integers, value: Integers, quasi: Sequence[Integers]
+        self,
+        begin: Integers,
+        end: Integers,
+        group: Integers,
+        value: Integers,
+        quasi: Sequence[Integers],
+        counterfeits: int = 0,
     ) -> None:
         order = np.lexsort((group, begin))
+        self.exists = (np.arange(len(begin)) < len(begin) - counterfeits)[order]
         self.begin, self.end, self.group = begin[order], end[order], group[order]
         self.value, self.quasi = value[order], [codes[order] for codes in quasi]
         self.widest = int((end - begin).max(initial=1))
@@ -192,6 +200,7 @@ def estimate(published: Publication, window: Window) -> float:
     near = slice(*np.searchsorted(published.begin, (first - published.widest + 1, last)))
     begin, end = published.begin[near], published.end[near]
     weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
+    weight = weight * published.exists[near]
     fits = weight * (published.quasi[column][near] == quasi) if column >= 0 else weight
     if value < 0:
         return float(fits.sum())

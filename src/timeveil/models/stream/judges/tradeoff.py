@@ -35,7 +35,12 @@ def outsider(_explored: str = "", options: Mapping[str, Any] = {}) -> StreamAdve
 def further_outsiders(release: Release) -> dict[str, StreamAdversary]:
     """Adversaries that releases are also compared by: those that more is promised about."""
     promise: Any = release.guarantee
-    return {} if promise.true_slot is None else {"true_slot": StreamAdversary("true-slot")}
+    further = {} if promise.true_slot is None else {"true_slot": StreamAdversary("true-slot")}
+    return (
+        further
+        if promise.recurring is None
+        else {**further, "several_slots": StreamAdversary("several-slots")}
+    )
 
 
 def usual_risk(adversary: StreamAdversary) -> str:
@@ -46,6 +51,8 @@ def usual_risk(adversary: StreamAdversary) -> str:
 def promised(evidence: Evidence, adversary: StreamAdversary) -> float:
     """The chance that the promise leaves to the adversary; 1 if it does not cover this one."""
     promise: Any = evidence.release.guarantee
+    if adversary.knows == "several-slots" and promise.recurring and not promise.forget_after:
+        return 1 / evidence.l
     match adversary.knows, promise.true_slot:
         case "published-slot", _:
             return 1 / evidence.l

@@ -12,6 +12,11 @@ closed if its records belong to one slot, are published in one slot or all withh
 have different values. It is large enough if it has as many records as promised or, where a slot's commonest
 value leaves no room for that, floor(records of the slot / records of that value). Whether records were drawn
 at random cannot be checked from any outcome.
+
+Where the release makes a promise to people who come back, a person is published once, or all of their buckets
+list the same values. A recipient sees that every bucket lists each value once and has either as many records
+as values or one record and, for the other values, counterfeits, as many in all as the manifest states. With
+the ledger, each person is followed from slot to slot.
 """
 
 from __future__ import annotations
@@ -120,8 +125,15 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     findings.check("the two tables have the same buckets with the same numbers of records")
     in_data = buckets.rows > 0
     findings.expect_none("tables-disagree:apart", buckets=in_data != buckets.listed)
-    unequal = in_data & buckets.listed & (buckets.rows != buckets.size)
+    # A record that returns is alone with counterfeits.
+    alone = (buckets.rows == 1) & (buckets.size > 1) & (evidence.recurring == "invariant")
+    unequal = in_data & buckets.listed & (buckets.rows != buckets.size) & ~alone
     findings.expect_none("tables-disagree:sizes", buckets=unequal)
+    if evidence.recurring == "invariant":
+        findings.check("every bucket lists each value once, and the counterfeits are as many as stated")
+        findings.expect_none("signature:twice", values=buckets.often > 1)
+        number, stated = int(buckets.counterfeits[alone].sum()), counts.get("counterfeits")
+        findings.expect("counts:counterfeits", number == stated, counterfeits=number, stated=stated)
     number = int(buckets.listed.sum())
     findings.expect("counts:buckets", number == counts["buckets"], buckets=number, stated=counts["buckets"])
     findings.check("buckets are numbered from 0 within each slot")
@@ -133,7 +145,7 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     repeated = len(buckets.owner) - pairs
     findings.expect("value-counts", not (below or repeated), below=below, repeated=repeated)
     findings.check(f"every bucket has at least {l} records")
-    size, rows = buckets.size[buckets.listed], buckets.rows[in_data]
+    size, rows = buckets.size[buckets.listed], buckets.rows[in_data & ~alone]
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
     findings.expect_none("bucket-size", buckets=small, l=l, smallest=smallest)
@@ -174,6 +186,7 @@ def _check_records(evidence: Evidence, findings: Findings) -> None:
     _check_origins(evidence, findings)
     _check_moves(evidence, findings)
     _check_packets(evidence, findings)
+    _check_recurring(evidence, findings)
     try:
         _check_rows(evidence, findings)
     except InputError as error:
@@ -221,8 +234,10 @@ def _check_moves(evidence: Evidence, findings: Findings) -> None:
         findings.check("no person is twice in a published slot")
         pairs = np.stack([journeys.slot, journeys.person])[:, published]
         findings.expect_none("person-twice", records=pairs.shape[1] - np.unique(pairs, axis=1).shape[1])
+    # Records that are alone with counterfeits are not hidden by each other.
+    shared = published & ~evidence.alone
     findings.check(f"in no slot is a value held by more than 1 in {l} of the original records")
-    over = ineligible_slots(journeys.slot[published], journeys.value.codes[published], l)
+    over = ineligible_slots(journeys.slot[shared], journeys.value.codes[shared], l)
     findings.expect_none("not-eligible", slots=over, l=l)
 
 
@@ -262,6 +277,38 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     findings.expect_none("packet-size", packets=len(small), smallest=smallest)
 
 
+def _check_recurring(evidence: Evidence, findings: Findings) -> None:
+    """Follow each person from one published slot to the next, as far apart as the promise reaches."""
+    if evidence.recurring is None:
+        return
+    findings.check("every person is published once, or with the same values in every slot")
+    if not findings.expect("respondent-missing", evidence.private.original.roles.respondent is not None):
+        return
+    journeys, horizon = evidence.journeys, evidence.release.manifest["guarantee"].get("forget_after")
+    records = np.flatnonzero(journeys.published)
+    records = records[np.lexsort((journeys.slot[records], journeys.person[records]))]
+    person, slot = journeys.person[records], journeys.slot[records]
+    again = np.zeros(len(records), dtype=bool)
+    again[1:] = person[1:] == person[:-1]
+    near = again.copy()
+    near[1:] &= (np.diff(slot) <= horizon) if horizon else True
+    if evidence.recurring == "withhold":
+        findings.expect_none("person-again", records=near)
+        return
+    alone = evidence.alone[records]
+    findings.expect_none("signature:first", records=alone & ~again)
+    buckets = evidence.buckets
+    # The values of each bucket as one text of bytes, in the order of their codes.
+    order = np.lexsort((buckets.value.codes, buckets.owner))
+    parts = np.split(buckets.value.codes[order], np.cumsum(np.bincount(buckets.owner))[:-1])
+    texts = {number: part.tobytes() for number, part in enumerate(parts)}
+    numbers = buckets.index(slot, journeys.bucket[records]).tolist()
+    signature = np.array([texts.get(number, b"") for number in numbers], dtype=object)
+    changed = near | (again & alone)
+    changed[1:] &= signature[1:] != signature[:-1]
+    findings.expect_none("signature", records=changed)
+
+
 def _check_rows(evidence: Evidence, findings: Findings) -> None:
     journeys, published = evidence.journeys, evidence.journeys.published
     slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
@@ -274,8 +321,9 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     else:
         values, often = evidence.released_column(evidence.sensitive_column), None
     expected, released = align(original, values)
-    unequal = _differences(expected.codes, released.codes, expected.size, often) != 0
-    findings.expect_none("conservation", values=unequal)
+    # Positive where records lack a value of the release, negative where values lack a record: counterfeits.
+    difference = _differences(expected.codes, released.codes, expected.size, often)
+    findings.expect_none("conservation", values=difference > 0 if evidence.alone.any() else difference != 0)
     findings.check("the published rows are the original records that were not withheld, one for one")
     columns = [slots]
     if evidence.bucketed:
@@ -295,8 +343,12 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
             _numbers(journeys.bucket[published], buckets.number[buckets.owner]),
             (expected.codes, released.codes, expected.size),
         ]
-        unequal = _differences(*codes.fold_both(columns), buckets.often) != 0
-        findings.expect_none("bucket-values", values=unequal)
+        left, right, size = codes.fold_both(columns)
+        difference = _differences(left, right, size, buckets.often)
+        invented = np.zeros(size, dtype=bool)
+        if evidence.recurring == "invariant":
+            invented[right] = (buckets.counterfeits > 0)[buckets.owner]
+        findings.expect_none("bucket-values", values=(difference > 0) | (difference < 0) & ~invented)
 
 
 def _differences(left: Integers, right: Integers, size: int, weight: Integers | None = None) -> Integers:

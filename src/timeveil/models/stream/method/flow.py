@@ -22,12 +22,13 @@ from timeveil.domain.lines import refuse_loss
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
 from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, runs, snapshot_of
+from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
 
 JITTER = b"jitter"
 RECENT = 30  # final slots whose losses are counted apart
-WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK = range(5)
+WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK, RETURNING = range(6)
 """What a state says of a record; nothing writes `TAKEN` and `PUBLISHED` any more."""
 
 
@@ -52,7 +53,7 @@ class Final(NamedTuple):
     """A slot that cannot change any more: its records, their values and buckets.
 
     `packets` has each record's packet and `withheld` pairs of record and packet that were given up, both in
-    the packet method only.
+    the packet method only. `counterfeits` are buckets and codes of values that no record has.
     """
 
     slot: int
@@ -61,6 +62,7 @@ class Final(NamedTuple):
     buckets: Ints | None
     packets: Ints | None = None
     withheld: tuple[tuple[int, int], ...] = ()
+    counterfeits: Ints = np.zeros((2, 0), np.int64)
 
 
 class Values:
@@ -86,6 +88,7 @@ class Stream(ABC):
     `delayed` holds records by the slot they arrive in, `true_slots` those of records that did not arrive in
     theirs, `people` the person of each record that may still be published. `totals` has how many records had
     been published and withheld after each of the latest final slots, and before the first of these.
+    `recurrence` follows people over the slots, and is None where they are not.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -100,6 +103,8 @@ class Stream(ABC):
         self.people: dict[int, Hashable] = {}
         self.tally: Counter[str] = Counter()
         self.totals: deque[tuple[int, int]] = deque([(0, 0)], RECENT + 1)
+        follows = settings.options.recurring != "ignore"
+        self.recurrence = Recurrence(settings.options, self.chance) if follows else None
 
     def arrive(self, arrivals: Arrivals, progress: Progress = silent) -> list[Final]:
         """Take the next slots in, each with its records; slots left out are empty."""
@@ -142,7 +147,11 @@ class Stream(ABC):
         nobody = np.zeros(0, np.int64)
         parts = self.delayed.pop(slot, [(nobody, nobody)])
         records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-        return records, codes
+        if self.recurrence is None or not len(records):
+            return records, codes
+        first, others = self.recurrence.firsts(slot, records, codes, self.people)
+        self._withhold_returning(others)
+        return records[first], codes[first]
 
     @abstractmethod
     def _step(self, slot: int) -> list[Final]:
@@ -181,6 +190,10 @@ class Stream(ABC):
             hint = f"no window helps, because a value is too common: {hint}"
         if 2 * tally["incomplete"] > tally["withheld"]:
             hint = "fill in missing times, people and values"
+        elif 2 * tally["repeats"] > tally["withheld"]:
+            hint = "publish fewer records of each person, or use longer slots"
+            if self.settings.options.recurring == "withhold" and self.settings.options.protect_slot is None:
+                hint = 'use {recurring="invariant"}'
         elif 2 * tally["duplicates"] > tally["withheld"]:
             hint = "make one record of a person's records in a slot: a slot has each person once"
         refuse_loss(self.settings.options, tally["withheld"], tally["read"], "records", hint)
@@ -188,6 +201,11 @@ class Stream(ABC):
     def _withheld(self, code: int, records: Collection[int]) -> None:
         self.count(withheld=len(records), loss=self._beta(code) * len(records))
         self._forget(records)
+
+    def _withhold_returning(self, returning: Sequence[Returning]) -> None:
+        self.count(repeats=len(returning))
+        for record, code, _ in returning:
+            self._withheld(code, (record,))
 
     def _forget(self, records: Iterable[int]) -> None:
         if self.people or self.true_slots:
@@ -221,6 +239,9 @@ class WindowStream(Stream):
         finals += [self._emit(slot) for slot in range(self.emitted + 1, self.last + 1)]
         for slot in list(self.placement.unplaced):
             self._give_up(slot)
+        if self.recurrence is not None:
+            self._withhold_returning(self.recurrence.rest())
+            self.recurrence.waiting.clear()
         return finals
 
     def _step(self, slot: int) -> list[Final]:
@@ -265,7 +286,8 @@ class WindowStream(Stream):
         options, slot = self.settings.options, self.window.slots[number]
         # All slots that its withheld records could enter have arrived, so none of them waits any longer.
         self.window.leave(number)
-        placed = self.placement.place(slot, self.window, self.people)
+        # Where people are followed, the window holds each of them once.
+        placed = self.placement.place(slot, self.window, {} if self.recurrence else self.people)
         self.emitted = number
         self.count(published=len(placed.records), slots=1, duplicates=slot.size - len(placed.records))
         for origin, guests in placed.guests.items():
@@ -276,19 +298,42 @@ class WindowStream(Stream):
             for record in self.true_slots.keys() & placed.records.tolist():
                 self._moved(number - arrived.get(record, number), -1)
                 self._moved(number - self.true_slots.pop(record), 1)
-        self._forget(placed.records.tolist() if self.people else ())
-        # Records move by at most window - 1 slots: this was the last slot for that origin.
-        self._give_up(number - options.window + 1)
-        self._add_total()
         sizes = np.fromiter(placed.counts.values(), np.int64)
         codes = np.fromiter(placed.counts, np.int64).repeat(sizes)
         buckets = deal(number, sizes, options.l, self.chance) if options.buckets == "anatomy" else None
-        return Final(number, placed.records, codes, buckets)
+        final = Final(number, placed.records, codes, buckets)
+        if self.recurrence is not None:
+            final = self._with_returning(final, self.recurrence)
+        self._forget(final.records.tolist() if self.people else ())
+        # Records move by at most window - 1 slots: this was the last slot for that origin.
+        self._give_up(number - options.window + 1)
+        self._add_total()
+        return final
+
+    def _with_returning(self, final: Final, recurrence: Recurrence) -> Final:
+        """A final slot with the records of people who come back."""
+        slot, records, codes, buckets = final[:4]
+        present = [self.people[record] for record in records.tolist()]
+        recurrence.publish(slot, present, codes, buckets)
+        if buckets is None:
+            return final
+        published, numbers, counterfeits, withheld = recurrence.returned(
+            slot, present, self.people, int(buckets.max(initial=-1)) + 1
+        )
+        self._withhold_returning(withheld)
+        for record, _, arrived in published:
+            self._moved(slot - self.true_slots.get(record, arrived), 1)
+        self.count(published=len(published), returned=len(published), counterfeits=counterfeits.shape[1])
+        added = np.array([(record, code) for record, code, _ in published], np.int64).reshape(-1, 2).T
+        records, codes = np.concatenate([records, added[0]]), np.concatenate([codes, added[1]])
+        return Final(slot, records, codes, np.concatenate([buckets, numbers]), counterfeits=counterfeits)
 
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""
         for value, records in self.placement.unplaced.pop(slot, {}).items():
             if records:
+                if self.recurrence is not None:
+                    self.recurrence.give_up(self.people[record] for record in records)
                 self._withheld(value, records)
 
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
@@ -299,6 +344,8 @@ class WindowStream(Stream):
             yield slot, sorted(snapshot.records.tolist()), WAITING
         for slot, parts in sorted(self.delayed.items()):
             yield slot, [record for records, _ in parts for record in records.tolist()], DELAYED
+        for slot, returning in sorted(self.recurrence.waiting.items()) if self.recurrence else ():
+            yield slot, [record for record, _, _ in returning], RETURNING
 
 
 class PacketStream(Stream):

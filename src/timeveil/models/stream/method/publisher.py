@@ -36,7 +36,7 @@ from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
-from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, run_facts
+from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, followed_facts, run_facts
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken, without_nan
 from timeveil.reading.encoding import encode_people
@@ -77,6 +77,8 @@ def publish_stream(
     protect_slot: int | None = None,
     spread: int = 1,
     fillers: int = 0,
+    recurring: Literal["ignore", "withhold", "invariant"] = "ignore",
+    forget_after: int | None = None,
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish a complete stream, every slot l-diverse.
@@ -183,6 +185,8 @@ class StreamPublisher:
         protect_slot: int | None = None,
         spread: int = 1,
         fillers: int = 0,
+        recurring: Literal["ignore", "withhold", "invariant"] = "ignore",
+        forget_after: int | None = None,
     ) -> None:
         self._settings = settings_from(roles, StreamParameters.from_call(locals()))
         self._stream = stream_of(self._settings)
@@ -241,6 +245,7 @@ class StreamPublisher:
             "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
             "information_loss": self._settings.costs.amount(tally["loss"]),
             "seed": self._settings.seed,
+            **followed_facts(stream),
         }
 
     @property
@@ -358,7 +363,7 @@ class StreamPublisher:
             spellings = Spellings(name, role, fold=self._settings.options.fold_spellings)
             column, earlier = rows.column(name), stream.values.names
             if name == person:
-                earlier = [*stream.people.values()]
+                earlier = [*stream.people.values(), *(stream.recurrence.known if stream.recurrence else ())]
             cells = pa.chunked_array([*column.chunks, pa.array(earlier, column.type)])
             spellings.note(cells)
             spellings.refuse([cells])

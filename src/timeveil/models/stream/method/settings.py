@@ -91,7 +91,11 @@ class Settings:
 def settings_from(roles: Roles, options: StreamParameters) -> Settings:
     """Check roles and costs; draw a seed if none is set."""
     check_roles(roles)
-    promise = LDiversity(options.l, options.protect_slot)
+    recurring = None if options.recurring == "ignore" else options.recurring
+    if recurring and roles.respondent is None:
+        message = f"`recurring` is `{recurring}`, but no column says whose the records are"
+        raise RolesError(message, hint="name the {respondent} column", code="role-missing")
+    promise = LDiversity(options.l, options.protect_slot, recurring, options.forget_after)
     seed = secrets.randbits(128) if options.seed is None else options.seed
     return Settings(roles, options, promise, costs_from(options), seed)
 

@@ -27,6 +27,7 @@ from timeveil.models.stream.method.arrivals import Slots, codes_of, python_value
 from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
 from timeveil.models.stream.method.placing import Ints, snapshot_of
+from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
 
@@ -136,6 +137,15 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
     kind = rows.schema.field(stream.settings.sensitive).type
     yield pa.table({"values": pa.array(stream.values.names, kind)})
     yield pa.table({"names": pa.array(rows.schema.names)})
+    if stream.recurrence is not None:
+        known, person = stream.recurrence.known, str(stream.settings.roles.respondent)
+        yield pa.table(
+            {
+                "people": pa.array(list(known), rows.schema.field(person).type),
+                "slot": pa.array([slot for slot, _ in known.values()], pa.int64()),
+                "signature": pa.array([codes for _, codes in known.values()], pa.list_(pa.int32())),
+            }
+        )
 
 
 def load(state: bytes, settings: Settings, *, check_seed: bool) -> Loaded:
@@ -173,7 +183,7 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
     slots = None if numbers["slots"] is None else _slots(numbers["slots"])
     rows = held_back = None
     if tables:
-        records, values, names = (pa.ipc.open_stream(table).read_all() for table in tables)
+        records, values, names, *followed = (pa.ipc.open_stream(table).read_all() for table in tables)
         stream.values = flow.Values(python_values(values["values"]))
         bookkeeping = np.array([records[name].to_numpy() for name in BOOKKEEPING])
         standing = bookkeeping[2]
@@ -186,6 +196,10 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
         person = stream.settings.roles.respondent
         if person is not None:
             stream.people = dict(enumerate(python_values(rows.column(person))))
+        if stream.recurrence is not None:
+            people, slot, signatures = (python_values(column) for column in followed[0].columns)
+            entries = zip(slot, map(tuple, signatures), strict=True)
+            stream.recurrence.known = dict(zip(people, entries, strict=True))
         if isinstance(stream, WindowStream):
             _put_back(stream, rows, bookkeeping[:, live], in_order=in_order)
     if isinstance(stream, PacketStream):
@@ -205,8 +219,10 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
     codes = codes_of(rows.column(stream.settings.sensitive), stream.values)
     late = np.flatnonzero(arrived != true_slot)
     stream.true_slots = dict(zip(late.tolist(), true_slot[late].tolist(), strict=True))
-    for slot in dict.fromkeys(arrived.tolist()):
-        records = np.flatnonzero(arrived == slot)
+    if stream.recurrence is not None:
+        _follow_again(stream, stream.recurrence, codes, bookkeeping)
+    for slot in dict.fromkeys(arrived[standing != flow.RETURNING].tolist()):
+        records = np.flatnonzero((arrived == slot) & (standing != flow.RETURNING))
         if standing[records[0]] == flow.DELAYED:
             stream.delayed[slot] = [(records, codes[records])]
             continue
@@ -221,6 +237,16 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
                 cells.setdefault(code, []).append(record)
         else:
             stream.placement.unplaced[slot] = snapshot.cells()
+
+
+def _follow_again(stream: WindowStream, recurrence: Recurrence, codes: Ints, bookkeeping: Ints) -> None:
+    """Later records of people who are followed, and the people whose first one is in the window."""
+    arrived, _, standing = bookkeeping
+    for record in np.flatnonzero(standing == flow.RETURNING).tolist():
+        slot = int(arrived[record])
+        recurrence.waiting.setdefault(slot, []).append(Returning(record, int(codes[record]), slot))
+    in_window = np.flatnonzero(standing == flow.WAITING).tolist()
+    recurrence.under_way = {stream.people[record] for record in in_window}
 
 
 def _refill_window(stream: WindowStream, numbers: Mapping[str, Any]) -> None:

@@ -89,7 +89,7 @@ class Layout:
         bucket = joined(final.buckets for final in finals) if self.bucketed else None
         parts = {"data": Deferred(lambda: self._data(*rows.part(records, self.copied), slot, bucket))}
         if bucket is not None:
-            parts["sensitive"] = Deferred(lambda: self._sensitive(slot, bucket, codes, names))
+            parts["sensitive"] = Deferred(lambda: self._listed(finals, slot, bucket, codes, names))
         buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
         return Release(self.settings.promise, self._manifest(len(records), buckets, finals), parts)
 
@@ -104,6 +104,17 @@ class Layout:
             rows = decode_dictionaries(rows)
         buckets = [] if bucket is None else [pa.array(bucket[order].astype(np.int32))]
         return pa.table([self._labels(slot), *rows.columns, *buckets], schema=self._schemas[0])
+
+    def _listed(
+        self, finals: Sequence[Final], slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]
+    ) -> pa.Table:
+        """Table `sensitive`, counterfeits included."""
+        invented = joined(np.full(final.counterfeits.shape[1], final.slot) for final in finals)
+        if len(invented):
+            buckets, values = (joined(final.counterfeits[row] for final in finals) for row in (0, 1))
+            slot, bucket = np.concatenate([slot, invented]), np.concatenate([bucket, buckets])
+            codes = np.concatenate([codes, values])
+        return self._sensitive(slot, bucket, codes, names)
 
     def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value."""
@@ -194,6 +205,8 @@ class Layout:
                 "last_slot": self.slots.label(finals[-1].slot) if finals else None,
             },
         }
+        if settings.options.recurring == "invariant":
+            manifest["counts"]["counterfeits"] = sum(final.counterfeits.shape[1] for final in finals)
         if self.bucketed:
             manifest["sensitive_columns"] = _described(self.sensitive_columns)
         return manifest
@@ -266,4 +279,13 @@ def run_facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]
         "seed": settings.seed,
         "duplicates": tally["duplicates"],
         "incomplete": tally["incomplete"],
+        **followed_facts(stream),
     }
+
+
+def followed_facts(stream: Stream) -> dict[str, int]:
+    """Numbers about people who come back, where they are followed."""
+    if stream.recurrence is None:
+        return {}
+    counted = {name: stream.tally[name] for name in ("returned", "repeats", "counterfeits")}
+    return {**counted, "people_followed": len(stream.recurrence.known)}

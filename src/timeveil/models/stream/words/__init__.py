@@ -46,6 +46,8 @@ class Facts(ReleaseFacts):
     def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
         super().__init__(evidence, hierarchies)
         self.true_slot: int | None = evidence.true_slot
+        self.recurring: str | None = evidence.recurring
+        self.forget_after: int | None = evidence.release.manifest["guarantee"].get("forget_after")
         self.bucketed: bool = self.parameters["buckets"] != "none"
         self.furthest: int = evidence.reach - 1
 
@@ -112,10 +114,13 @@ class Facts(ReleaseFacts):
     @property
     def withheld(self) -> dict[str, int]:
         """How many records were withheld, by reason."""
-        duplicates, incomplete = self.run.get("duplicates", 0), self.run.get("incomplete", 0)
+        names = ("duplicates", "repeats", "incomplete")
+        duplicates, repeats, incomplete = (self.run.get(name, 0) for name in names)
         return {
-            "to keep the promise": self.run.get("withheld", 0) - duplicates - incomplete,
+            "to keep the promise": self.run.get("withheld", 0) - duplicates - repeats - incomplete,
             "because the person already has a record in that slot": duplicates,
+            "because the person was published before"
+            + (" with other values" if self.recurring == "invariant" else ""): repeats,
             "without a time, a person or a value": incomplete,
         }
 
@@ -202,7 +207,8 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     second = f.breach or attack(f.evidence, StreamAdversary("true-slot"))
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
-        tried.append((f.returning or attack(f.evidence, StreamAdversary("several-slots")), None))
+        several = f.returning or attack(f.evidence, StreamAdversary("several-slots"))
+        tried.append((several, several.l if f.recurring and not f.forget_after else None))
     if f.counts["buckets"] and f.original.roles.quasi_columns and f.original.rows <= CHEAP_ROWS:
         tried.append((f.learnt or attack(f.evidence, StreamAdversary("correlation")), None))
     attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
@@ -216,7 +222,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "risks": attack_summary(first, f.evidence.release).table,
         "attacks": attack_table(attempts),
         "fates": attack_summary(second, f.evidence.release).table,
-        "broken": first.share_above(1 / first.l) > 0,
+        "broken": any(breach.share_above(1 / breach.l) > 0 for breach, bound in tried if bound == breach.l),
         "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
         "losses": loss_summary(loss).sentences,
         "errors": pictures.error_picture(loss),
