@@ -25,7 +25,7 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Deferred, canonical, decode_dictionaries
+from timeveil.domain.release import Deferred, decode_dictionaries, row_keys, row_order
 from timeveil.engines import (
     DAY,
     Cells,
@@ -83,8 +83,10 @@ class MemoryEvents:
         ticks, per_instant = self._ticks, self._ticks_per_instant
 
         def divides(width: int) -> bool:
-            # A few rows show most of the time that a width does not divide all.
-            return not any((part % (width * per_instant)).any() for part in (ticks[:SAMPLE_ROWS], ticks))
+            # A few rows show most of the time that a width does not divide all; 1 does.
+            return width * per_instant == 1 or not any(
+                (part % (width * per_instant)).any() for part in (ticks[:SAMPLE_ROWS], ticks)
+            )
 
         widths = (width for width, _ in candidates(self._relation.clock))
         low, high = int(ticks.min()) // per_instant, int(ticks.max()) // per_instant
@@ -113,19 +115,17 @@ class MemoryEvents:
         visits, _ = self._sorted(levels)
         whole_days = of_whole_days(granularities, timeline)
         days = timeline.firsts(DAY) if whole_days else None
-        by_day, same_day = visits.by(days) if days is not None else (visits, visits.returns)
+        by_day, same_day = visits.by(days) if days is not None else (visits, visits.returning)
 
         def count(granularity: Granularity) -> Tally:
             firsts = timeline.firsts(granularity)
-            if (firsts < 0).any():
-                # A visit in a gap must not hide that a later one is the person's first in its granule.
-                groups = visits.within(firsts >= 0).groups(firsts)
-            elif granularity.name in whole_days:
-                groups = by_day.groups(firsts)
-            else:
+            if granularity.name in whole_days:
+                groups = by_day.groups(firsts, by_day.returning)
+            elif (days is None or (days <= firsts).all()) and (firsts >= 0).all():
                 # Where no granule is of two days, only those who return on the same day can be in it already.
-                is_shorter = days is not None and bool((days <= firsts).all())
-                groups = visits.groups(firsts, same_day if is_shorter else visits.returns)
+                groups = visits.groups(firsts, same_day)
+            else:
+                groups = visits.within(firsts >= 0).groups(firsts)
             return groups.tally(k, self.rows_in_gaps(timeline, granularity))
 
         return [count(granularity) for granularity in granularities]
@@ -149,7 +149,7 @@ class MemoryEvents:
             # Rows are built when first read; until then only their group is stored.
             data=Deferred(lambda: self._build([(np.flatnonzero(group >= 0), granules, levels)])),
             entries=self._entries(group),
-            rows=int((group >= 0).sum()),
+            rows=int(np.count_nonzero(group >= 0)),
             groups=int(safe.sum()),
             smallest_group=groups.tally(k).kept_smallest,
         )
@@ -221,25 +221,35 @@ class MemoryEvents:
     def _build(self, parts: Sequence[tuple[Int64s, Granules, Levels]], *, stepped: bool = False) -> pa.Table:
         """The published rows, ordered by what they say; each part has rows of one granularity and level."""
         roles, time = self._relation.roles, self._relation.time
+        start, end = f"{time}_start", f"{time}_end"
         generalised = {name for _, _, levels in parts for name in levels}
-        tables = []
+        tables, periods = [], list[pa.Table]()
         for number, (published, granules, levels) in enumerate(parts, start=1):
             rows = pa.array(published if self._counted_rows is None else self._counted_rows[published])
             columns = {name: self._table[name].take(rows) for name in roles.published}
             for name in generalised:
                 coded, level = self._quasi[name], levels.get(name)
                 values = publish_values(coded.values, level) if level else coded.values.cast(pa.string())
-                columns[name] = values.take(pa.array(coded.codes[published]))
-            code = pa.array(granules.code[self._position[published]])
-            columns[time] = pa.DictionaryArray.from_arrays(code, pa.array(granules.label, pa.string()))
-            columns[f"{time}_start"] = granules.start.take(code)
-            columns[f"{time}_end"] = granules.end.take(code)
-            if stepped:
-                columns[f"{time}_step"] = pa.array(np.full(len(published), number, np.int32))
+                columns[name] = values.dictionary_encode().take(pa.array(coded.codes[published]))
+            # Until rows are in order, one number stands for label, start, end and step.
+            columns[time] = granules.code[self._position[published]] + sum(map(len, periods))
             tables.append(pa.table(columns))
-        data = pa.concat_tables(tables if len(tables) == 1 else map(decode_dictionaries, tables))
-        order = [*roles.quasi_columns, f"{time}_start", time]
-        return decode_dictionaries(canonical(data, by=order))
+            period = {time: pa.array(granules.label, pa.string()), start: granules.start, end: granules.end}
+            if stepped:
+                period[f"{time}_step"] = pa.array(np.full(len(granules.start), number, np.int32))
+            periods.append(pa.table(period))
+        data, period_of = pa.concat_tables(tables), pa.concat_tables(periods)
+        code = data[time].combine_chunks()
+        sorted_by = dict(zip(data.column_names, data.columns, strict=True))
+        # Times sort by start and label, and last by end and step, which of one granularity follow from these.
+        for name, by in {time: [start, time], end: period_of.column_names[2:]}.items():
+            if name == time or len(parts) > 1:
+                sorted_by[name] = pa.array(_numbered(row_keys(period_of.select(by)))[1]).take(code)
+        order = pa.array(row_order(pa.table(sorted_by), by=[*roles.quasi_columns, time]))
+        columns = {name: data[name].take(order) for name in roles.published}
+        code = code.take(order)
+        columns |= {name: period_of[name].combine_chunks().take(code) for name in period_of.column_names}
+        return decode_dictionaries(pa.table(columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +277,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Visits:
-    """Cells in order (`quasi`, `position`, `rows`), and per visit its `cell` and the position `before` it.
+    """Cells in order, with their `rows` and `visitors`; per visit its `cell` and the position `before` it.
 
     `before` is the position of the same person's visit before, with the same quasi code.
 
@@ -280,6 +290,7 @@ class Visits:
     quasi: Codes
     position: Codes
     rows: Int64s
+    visitors: Int64s
     cell: Codes
     before: Codes
 
@@ -289,41 +300,39 @@ class Visits:
         positions = int(position.max(initial=0)) + 1
         pairs, cell_of_row, rows = _numbered(quasi * np.int64(positions) + position)
         quasi_of, position_of = (pairs // positions).astype(np.int32), (pairs % positions).astype(np.int32)
-        owner = quasi * np.int64(people) + person
+        key = quasi * np.int64(people) + person
         cell_bits = max(len(pairs) - 1, 1).bit_length()
-        if int(owner.max(initial=0)).bit_length() + cell_bits > KEY_BITS:
-            owner = _numbered(owner)[1].astype(np.int64)
+        if int(key.max(initial=0)).bit_length() + cell_bits > KEY_BITS:
+            key = _numbered(key)[1].astype(np.int64)
         # Owner and cell in one word: a plain sort of numbers instead of a sort by two keys.
-        key = np.sort(owner << cell_bits | cell_of_row)
-        fresh = np.ones(key.size, np.bool_)
-        np.not_equal(key[1:], key[:-1], out=fresh[1:])
-        if not fresh.all():
-            key = key[fresh]  # several rows of one person in one cell are one visit
+        key = np.sort(key << cell_bits | cell_of_row)
+        visitors, again = rows, np.flatnonzero(key[1:] == key[:-1]) + 1
+        if again.size:  # several rows of one person in one cell are one visit
+            visitors = rows - np.bincount(key[again] & ((1 << cell_bits) - 1), minlength=rows.size)
+            key = np.delete(key, again)
         cell = (key & ((1 << cell_bits) - 1)).astype(np.int32)
         before = _previous(position_of[cell], key >> cell_bits)
-        return cls(quasi_of, position_of, rows, cell, before), cell_of_row
+        return cls(quasi_of, position_of, rows, visitors, cell, before), cell_of_row
 
     @cached_property
-    def visitors(self) -> Int64s:
-        """How many people visited each cell."""
-        return np.bincount(self.cell, minlength=self.quasi.size)
-
-    @cached_property
-    def returns(self) -> Returns:
-        """The cells of visits with a visit before, and the position of that."""
+    def returning(self) -> Returns:
+        """The visits that have one before."""
         returning = self.before != NEVER
         return self.cell[returning], self.before[returning]
 
     def groups(self, firsts: Codes, returns: Returns | None = None) -> Groups:
-        """The groups under one granularity; `firsts` has the first position in the same granule."""
+        """The groups under one granularity; `firsts` has the first position in the same granule.
+
+        `returns` has all visits, or at least those that follow one in the same granule.
+        """
         first, heads, group_of_cell = self._runs(firsts)
         if not heads.size:
             return Groups(self.visitors, self.rows, group_of_cell)
         # Procedure 2: a person counts where no earlier visit is in the same granule.
-        cell, _ = _staying(returns or self.returns, first)
-        people = np.add.reduceat(self.visitors, heads)
-        people -= np.bincount(group_of_cell[cell], minlength=heads.size)
-        return Groups(people, np.add.reduceat(self.rows, heads), group_of_cell)
+        cell, before = returns or (self.cell, self.before)
+        repeated = np.bincount(cell[before >= first[cell]], minlength=first.size)
+        people, rows = (np.add.reduceat(c, heads) for c in (self.visitors - repeated, self.rows))
+        return Groups(people, rows, group_of_cell)
 
     def by(self, firsts: Codes) -> tuple[Visits, Returns]:
         """The first visits to each granule, which are its cells, and the returns to the same granule.
@@ -332,10 +341,11 @@ class Visits:
         """
         first, heads, group_of_cell = self._runs(firsts)
         fresh = self.before < first[self.cell]
-        rows = np.add.reduceat(self.rows, heads) if heads.size else self.rows
+        returns = self.cell[~fresh], self.before[~fresh]
         cell, before = group_of_cell[self.cell[fresh]], self.before[fresh]
-        coarser = Visits(self.quasi[heads], first[heads], rows, cell, before)
-        return coarser, _staying(self.returns, first)
+        groups = self.groups(firsts, returns)
+        coarser = Visits(self.quasi[heads], first[heads], groups.rows, groups.people, cell, before)
+        return coarser, returns
 
     def _runs(self, firsts: Codes) -> tuple[Codes, Int64s, Codes]:
         """The first position of each cell's granule, the first cell of each group, each cell's group."""
@@ -347,6 +357,8 @@ class Visits:
 
     def within(self, inside: npt.NDArray[np.bool_]) -> Visits:
         """Only visits at positions that are `inside`, as if nobody had come at another time."""
+        if inside.all():
+            return self
         left = inside[self.position]
         number, position = (np.cumsum(left) - 1).astype(np.int32), self.position[left]
         # A person's visits under one quasi code are a run that starts where nothing came before.
@@ -354,14 +366,7 @@ class Visits:
         stays = left[self.cell]
         cell = number[self.cell[stays]]
         before = _previous(position[cell], owner[stays])
-        return Visits(self.quasi[left], position, self.rows[left], cell, before)
-
-
-def _staying(returns: Returns, first: Codes) -> Returns:
-    """The returns to the granule of the visit before; `first` is the first position in a cell's granule."""
-    cell, before = returns
-    stays = before >= first[cell]
-    return cell[stays], before[stays]
+        return Visits(self.quasi[left], position, self.rows[left], self.visitors[left], cell, before)
 
 
 def _previous(position: Codes, owner: Int64s) -> Codes:
@@ -374,6 +379,10 @@ def _previous(position: Codes, owner: Int64s) -> Codes:
 def _numbered(numbers: Int64s) -> tuple[Int64s, Codes, Int64s]:
     """The distinct numbers in order, the index of each among them, and how often each occurs."""
     low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
+    if high - low < numbers.size:  # a table over their range is no larger than they are
+        counts = np.bincount(numbers - low)
+        number = np.cumsum(counts > 0, dtype=np.int32) - np.int32(1)
+        return np.flatnonzero(counts) + low, number[numbers - low], counts[counts > 0]
     row_bits = max(numbers.size - 1, 1).bit_length()
     if (high - low).bit_length() + row_bits > KEY_BITS:
         distinct, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)

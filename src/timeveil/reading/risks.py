@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.lines import Reading
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger, decode_dictionaries
+from timeveil.domain.release import Ledger, decode_dictionaries, recur
 from timeveil.domain.wording import listed
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.reading.columns import is_text
@@ -67,17 +67,23 @@ def occurrences(column: pa.ChunkedArray, person: Codes | None) -> Occurrences:
     >>> occurrences(pa.chunked_array([["a", "a", "b", None, "c", "c"]]), np.array([1, 2, 1, 1, 3, 3])).sole
     3
     """
-    coded = encode(column)
-    codes, owner = coded.codes, np.arange(len(column)) if person is None else person
+    owner = np.arange(len(column)) if person is None else person
     if column.null_count:
-        present = codes < len(coded.values) - 1
-        codes, owner = codes[present], owner[present]
+        owner, column = owner[np.asarray(column.is_valid())], column.drop_null()
+    rows = len(column)
+    if pa.types.is_float64(column.type) and not recur(bits := np.asarray(column).view(np.int64)):
+        # Where most values occur once, to sort them all is several times faster than to hash them.
+        ordered = np.sort(bits)
+        recurring = pc.is_in(pa.array(bits), pa.array(ordered[1:][ordered[1:] == ordered[:-1]]))
+        owner, column = owner[np.asarray(recurring)], column.filter(recurring)
+    coded = encode(column)
+    codes, single = coded.codes, rows - len(column)
     # Somebody who has the value, and whether anybody else does.
     somebody = np.zeros(len(coded.values), owner.dtype)
     somebody[codes] = owner
     shared = np.zeros(len(coded.values), np.bool_)
     shared[codes[somebody[codes] != owner]] = True
-    return Occurrences(coded.values, len(codes), int(np.count_nonzero(~shared[codes])))
+    return Occurrences(coded.values, rows, single + int(np.count_nonzero(~shared[codes])))
 
 
 def reads_as_time(values: pa.Array) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from itertools import pairwise
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeveil.domain.release import canonical
+from timeveil.domain.release import canonical, row_keys, row_order
 
 COLUMNS = {
-    "number": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "number": (pa.int64(), st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 0, 2**63 - 1])),
     "share": (pa.float64(), st.floats(allow_nan=False)),
     "text": (pa.string(), st.text(max_size=3)),
     "day": (pa.date32(), st.dates()),
@@ -58,6 +59,15 @@ def test_rows_are_sorted_by_value_with_nulls_last(drawn):
     table = table_of(drawn, coded=False)
     expected = sorted(table.to_pylist(), key=sort_key)
     assert canonical(table, by=[]).to_pylist() == expected
+
+
+@given(rows)
+def test_keys_are_in_the_order_of_the_rows_and_equal_where_rows_are(drawn):
+    table = table_of(drawn, coded=True)
+    keys = row_keys(table)[row_order(table)].tolist()
+    ordered = canonical(table, by=[]).to_pylist()
+    assert keys == sorted(keys)
+    assert [a == b for a, b in pairwise(keys)] == [sort_key(a) == sort_key(b) for a, b in pairwise(ordered)]
 
 
 @given(st.lists(st.none() | st.lists(st.integers(-3, 3), max_size=4), max_size=12))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from itertools import product
 from typing import Any
 
@@ -10,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import timeveil as tv
 from timeveil.cli import run
 from timeveil.errors import InputError
-from timeveil.reading.risks import FEWEST_ROWS, reads_as_time
+from timeveil.reading.columns import plain
+from timeveil.reading.risks import FEWEST_ROWS, occurrences, reads_as_time
 from timeveil.report import explain
 
 ROWS = 240
@@ -185,3 +189,17 @@ def test_a_risk_may_be_accepted_while_a_stream_goes_on(tmp_path: Any) -> None:
     release = tv.open_release(tmp_path / "out")
     assert (release.table.num_rows, release.manifest["parameters"]["accept_risk"]) == (6, ["more"])
     assert tv.verify(release)
+
+
+@given(
+    st.lists(st.tuples(st.none() | st.sampled_from([0.0, 1.5, math.nan]) | st.floats(), st.integers(0, 3)))
+)
+def test_rows_whose_value_only_one_person_has_are_counted(rows):
+    """Values of measurements are sorted where most occur once, and hashed elsewhere."""
+    column = plain(pa.chunked_array([pa.array([value for value, _ in rows], pa.float64())]))
+    seen = occurrences(column, np.array([person for _, person in rows], np.int32))
+    owners: dict[str, set[int]] = {}
+    present = [(str(value + 0.0), person) for value, person in rows if value is not None]
+    for value, person in present:
+        owners.setdefault(value, set()).add(person)
+    assert (seen.rows, seen.sole) == (len(present), sum(len(owners[value]) == 1 for value, _ in present))
