@@ -380,7 +380,7 @@ entry(
     "time",
     "recipient",
     "counts",
-    lambda r: (with_role(r, "sex", "keep"), "groups; the manifest states"),
+    lambda r: None if "durations" in r.manifest else (with_role(r, "sex", "keep"), "groups; the manifest"),
 )
 entry(
     "the sensitive column declared kept",
@@ -470,6 +470,8 @@ def a_dropped_column_published_and_stated(release, ledger, chance):
 @sabotage("time", "custodian", "columns")
 def a_quasi_identifier_declared_kept_with_counts_put_right(release, ledger, chance):
     """Fewer, larger groups from outside."""
+    if "durations" in release.manifest:  # which are the last quasi-identifier, and kept columns come next
+        return None
     told = with_role(release, "sex", "keep")
     sizes = Counter((line["zip"], line["at"]) for line in lines(release))
     told = section(told, "counts", groups=len(sizes))
@@ -598,6 +600,27 @@ def an_origin_that_is_not_stated(release, ledger, chance):
     silent = section(release, "parameters", origin=...)
     other = replace(ledger, facts={**ledger.facts, "parameters": silent.manifest["parameters"]})
     return Tampered(silent, other, "is not that of the original")
+
+
+@sabotage("time durations", "custodian", "durations")
+def a_row_that_ended_a_day_later(release, ledger, chance):
+    row, _ = _kept(ledger, chance)
+    later = ledger.original.table["left"][row].as_py() + dt.timedelta(days=1)
+    return Tampered(release, original(ledger, left={row: later}), "1 row with another duration in")
+
+
+@sabotage("time durations", "custodian", "durations")
+def a_duration_of_another_length(release, ledger, chance):
+    (name,) = release.manifest["durations"]
+    row, _ = _kept(ledger, chance)
+    longer = ledger.original.table[name][row].as_py() + 1
+    return Tampered(release, original(ledger, **{name: {row: longer}}), "1 row with another duration in")
+
+
+@sabotage("time durations", "custodian", "durations")
+def durations_in_another_unit(release, ledger, chance):
+    (name,) = release.manifest["durations"]
+    return Tampered(section(release, "durations", **{name: "hour"}), ledger, "or their units, are not those")
 
 
 @sabotage("time", "custodian", "ledger")

@@ -152,6 +152,21 @@ shape(
         _born(chance), replace(_VISITS, drop="rest"), k=3, suppress=0.2, origin="born" if seed else "first"
     ),
 )
+
+
+def _stays(chance: random.Random) -> pa.Table:
+    """Everyone leaves a few days after they came."""
+    table = _by_day(chance)
+    days = [day + dt.timedelta(days=chance.randrange(3)) for day in table["at"].to_pylist()]
+    return table.append_column("left", pa.array(days))
+
+
+shape(
+    "time, durations",
+    lambda chance, seed: tv.generalize_time(
+        _stays(chance), replace(_VISITS, time=["at", "left"], drop="rest"), k=3, suppress=0.2, allow_loss=True
+    ),
+)
 shape(
     "time, gaps",
     lambda chance, seed: tv.generalize_time(

@@ -146,47 +146,40 @@ class _Open:
         gone = gone[self._left[gone] == closed[gone]]
         left = self._people - np.bincount(self._block_of_owner[gone], minlength=len(self._people))
         tight = (left > 0) & (left < self.k)
+        block, closing = self._block_of_owner[self._owner], np.isin(gathering, crowd)
         if self._guard and len(crowd):
-            tight |= self._breaking(distinct(crowd), left, gathering)
+            tight |= self._breaking(block, closing, len(left))
         inside = tight[self._block_of_owner[owner]]
         if not inside.any():
             return []
-        remainder = self._remainder(tight, distinct(crowd), gathering)
+        remainder = None
+        if self._guard:
+            at = tight[block]
+            ready = np.where(closing, gathering, -1)[at]
+            remainder = Remainder(self._guard, self._visit[at], self._owner[at], ready, self._block_of_owner)
         # Few blocks are tight: go through their gatherings in the order of their labels.
         crowd, owner, often = crowd[inside], owner[inside], often[inside]
         heads = np.flatnonzero(np.diff(crowd, prepend=-1))
-        refused, left = [], self._left.copy()
-        people = self._people.copy()
+        refused, visits_left, people = [], self._left.copy(), self._people.copy()
         for begin, end in zip(heads, [*heads[1:], len(crowd)], strict=True):
             who, visits = owner[begin:end], often[begin:end]
-            block = self._block_of_owner[who[0]]
-            after = people[block] - int((left[who] == visits).sum())
+            number = self._block_of_owner[who[0]]
+            after = people[number] - int((visits_left[who] == visits).sum())
             if 0 < after < self.k or not (
-                remainder is None or remainder.close(int(crowd[begin]), int(block), int(after))
+                remainder is None or remainder.close(int(crowd[begin]), int(number), int(after))
             ):
                 refused.append(int(crowd[begin]))
             else:
-                left[who] -= visits
-                people[block] = after
+                visits_left[who] -= visits
+                people[number] = after
         return refused
 
-    def _breaking(self, crowds: Int64s, rest: Int64s, gathering: Int64s) -> Mask:
+    def _breaking(self, block: Int64s, closing: Mask, blocks: int) -> Mask:
         """The blocks in which people would stay open, and break a promise, if all gatherings were closed."""
-        block, stays = self._block_of_owner[self._owner], ~np.isin(gathering, crowds)
-        touched = np.zeros(len(rest), np.bool_)
-        touched[block[~stays]] = True
-        stays &= touched[block]
-        numbers, number = np.unique(block[stays], return_inverse=True)
-        breaking = np.zeros(len(rest), np.bool_)
-        if self._guard and len(numbers):
+        stays = ~closing & np.isin(block, block[closing])
+        breaking = np.zeros(blocks, np.bool_)
+        if self._guard and stays.any():
+            numbers, number = np.unique(block[stays], return_inverse=True)
             keeps = self._guard.keeps(self._visit[stays], number.ravel(), len(numbers))
             breaking[numbers[~keeps]] = True
         return breaking
-
-    def _remainder(self, tight: Mask, crowds: Int64s, gathering: Int64s) -> Remainder | None:
-        """What is open in tight blocks, for gatherings to be closed one after the other."""
-        if self._guard is None:
-            return None
-        inside = tight[self._block_of_owner[self._owner]]
-        crowd = np.where(np.isin(gathering, crowds), gathering, -1)[inside]
-        return Remainder(self._guard, self._visit[inside], self._owner[inside], crowd, self._block_of_owner)
