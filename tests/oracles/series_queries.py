@@ -7,6 +7,7 @@ do), or with somebody's pattern where `own` is false.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import statistics
@@ -246,3 +247,20 @@ def estimated_range(row, size, center, domain=(-math.inf, math.inf)):
         (max(extreme(*sides, below[place], -1), domain[0]), min(extreme(*sides, above[place], 1), domain[1]))
         for place in range(size)
     ]
+
+
+def shape_distance(name: str, first: list[float], second: list[float]) -> float:
+    """The distance of two shapes, instant by instant, or over all warpings by recursion."""
+    count = len(first)
+    if name == "euclidean":
+        return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / count)
+
+    @functools.cache
+    def least(a: int, b: int) -> float:
+        here = (first[a] - second[b]) ** 2
+        if a == b == 0:
+            return here
+        steps = [(a - 1, b), (a, b - 1), (a - 1, b - 1)]
+        return here + min(least(x, y) for x, y in steps if x >= 0 and y >= 0)
+
+    return math.sqrt(least(count - 1, count - 1) / count)

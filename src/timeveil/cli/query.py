@@ -70,6 +70,11 @@ class Query(ReleaseCommand):
         "On series: those with a shape like these numbers, one per instant.", "1,2,4,3", "N,N,...|FILE"
     )
     tolerance: float | None = _about_series("With --like: largest distance, 1 minus the correlation.", 0.1)
+    distance: str | None = _about_series(
+        "With --like: cosine if not set; or euclidean or dtw, in standard deviations of a series.",
+        "dtw",
+        "NAME",
+    )
     features: str | None = _about_series(
         "On series: how shapes are described: differences if not set, or adjacent, slope or peak-to-trough.",
         "adjacent",
@@ -245,10 +250,12 @@ def _shape(options: Query, instants: Sequence[str]) -> tv.PatternRange | tv.Patt
         if options.tolerance is None:
             message = "--like needs --tolerance: how far from it a shape may be, between 0 and 2"
             raise ParameterError(message, hint="start with --tolerance 0.1; it is 1 minus the correlation")
-        return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features)
-    if options.tolerance is not None:
-        hint = "say what shapes are compared with: --like 1,2,4,3"
-        raise ParameterError("--tolerance is given without --like", hint=hint)
+        distance = options.distance or "cosine"
+        return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features, distance)
+    for name in ("tolerance", "distance"):
+        if getattr(options, name) is not None:
+            hint = "say what shapes are compared with: --like 1,2,4,3"
+            raise ParameterError(f"--{name} is given without --like", hint=hint)
     differences: dict[Any, Range] = {}
     for text in options.difference or ():
         names, span = _parts(text, "--difference", "h08,h20=:-1")

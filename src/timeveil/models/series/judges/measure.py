@@ -18,7 +18,7 @@ among the originals, which are small integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -31,12 +31,15 @@ from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import Evidence, Mask, Records
 from timeveil.models.series.evidence.original import ABSENT, Floats
 from timeveil.models.series.judges.bands import Bands, Columns
+from timeveil.models.series.judges.distances import DISTANCES, distances
 from timeveil.models.series.judges.means import middles
 from timeveil.models.series.judges.query import expected
 from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
 
 TOLERANCE = 0.1
 """The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""
+MOST_COMPARED = 2_000  # series that distances other than the cosine are measured of
+MOST_WARPED = 200  # instants of series that warping is measured of
 _BLOCK = 1 << 16
 PAIRS = 64  # the largest number of differences that questions are about
 _CELLS, _KINDS = 1 << 21, 5
@@ -71,9 +74,10 @@ class SeriesLoss:
     `value_span` the width of one envelope around all series. `mean_error` is the error of the mean of all
     published series at an instant, as a share of the mean size of values, on average over the instants.
     `pattern_loss` is the mean distance of a series' shape from the published one (eq. 3): 1 less their
-    correlation, over the instants whose pattern was published. `level_mean` and `level_min` are of the
-    published symbols, `withheld_by` the largest share withheld of a value, by column. `query_errors` has one
-    entry per kind of question.
+    correlation, over the instants whose pattern was published; `pattern_loss_by` has the mean of other
+    distances of z-normalised values, over at most 2,000 series: `euclidean` and, up to 200 instants, `dtw`.
+    `level_mean` and `level_min` are of the published symbols, `withheld_by` the largest share withheld of a
+    value, by column. `query_errors` has one entry per kind of question.
     """
 
     ALSO: ClassVar = ("suppressed_share",)
@@ -91,6 +95,7 @@ class SeriesLoss:
     level_mean: float | None
     level_min: int | None
     query_errors: tuple[QueryError, ...]
+    pattern_loss_by: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def suppressed_share(self) -> float:
@@ -131,6 +136,7 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
         level_mean=float(share @ levels.mean(axis=1)) if levels.size else None,
         level_min=int(levels.min()) if levels.size else None,
         query_errors=_query_errors(records, pattern_loss, queries, seed, progress),
+        pattern_loss_by=other_losses(records),
     )
 
 
@@ -164,6 +170,18 @@ def pattern_losses(records: Records) -> Floats:
         original = records.matrix[block][:, published.pattern]
         losses[start : start + _BLOCK] = pattern_distance(original, shapes[records.run[block]])
     return losses
+
+
+def other_losses(records: Records) -> dict[str, float]:
+    """The mean distance of shapes from the published ones, by other distances than the cosine."""
+    published, released = records.published, records.released
+    if not len(published.pattern) or not len(released):
+        return {}
+    some = released[np.unique(np.linspace(0, len(released) - 1, MOST_COMPARED).astype(np.int64))]
+    z = z_normalised(records.matrix[some], published.center)[:, published.pattern]
+    shapes = published.shapes()[records.run[some]][:, published.pattern]
+    names = DISTANCES[1:] if z.shape[1] <= MOST_WARPED else ("euclidean",)
+    return {name: float(distances(name, z, shapes).mean()) for name in names}
 
 
 def _query_errors(

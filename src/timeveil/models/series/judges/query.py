@@ -26,6 +26,7 @@ from timeveil.evidence.codes import Integers
 from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Mask, Published
 from timeveil.models.series.evidence.original import Floats
 from timeveil.models.series.judges import estimate
+from timeveil.models.series.judges.distances import check_distance, distance_bounds, distances
 from timeveil.models.series.judges.expressions import Expression, shares
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
 from timeveil.models.series.judges.means import MeanValue, mean_bounds, mean_of, middles
@@ -67,7 +68,8 @@ class PatternSimilarity:
 
     Shapes are compared by the cosine distance of their features, from 0 to 2; series at most `tolerance`
     away count. For all differences of two instants, the default, the distance is 1 minus the correlation;
-    with `features="adjacent"` rises and falls are compared.
+    with `features="adjacent"` rises and falls are compared. Other distances compare z-normalised values:
+    `"euclidean"`, the root mean square of their differences, and `"dtw"`, which lets instants shift.
 
     >>> PatternSimilarity(like=[1, 2, 3, 3], tolerance=0.1).tolerance
     0.1
@@ -76,6 +78,7 @@ class PatternSimilarity:
     like: Sequence[float]
     tolerance: float
     features: str = "differences"
+    distance: str = "cosine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +295,13 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
 
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
     features, tolerance = feature(query.features), number("tolerance", query.tolerance)
+    name = check_distance(query.distance)
+    if name != "cosine" and query.features != "differences":
+        message = f"the distance `{name}` compares values, and `features` applies to the cosine only"
+        raise bad(message, 'leave {features} out, or use {distance="cosine"}')
     if tolerance < 0:
         message = "`tolerance` is below 0, and no shape is nearer than the same one"
-        raise bad(message, "give a number from 0, the same shape, to 2, the opposite one")
+        raise bad(message, "give a number from 0, the same shape")
     if not isinstance(features, Differences):
         message = f"shapes cannot be compared by `{query.features}`, which is a single number"
         raise bad(message, 'use {features="differences"} or {features="adjacent"}')
@@ -307,9 +314,16 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
             f"a series of this release has {published.size:,} instants",
             "give one number for each instant, published or not",
         )
-    like = features.directions(z_normalised([numbers]))[0]
-    distance = features.distances(shapes_at(published, np.arange(published.size)), like)
-    nearest, furthest = features.distance_bounds(*published.cells(SLACK), like)
+    shapes, cells = shapes_at(published, np.arange(published.size)), published.cells(SLACK)
+    if name == "cosine":
+        like = features.directions(z_normalised([numbers]))[0]
+        distance, (nearest, furthest) = (
+            features.distances(shapes, like),
+            features.distance_bounds(*cells, like),
+        )
+    else:
+        like = z_normalised([numbers], published.center)[0]
+        distance, (nearest, furthest) = distances(name, shapes, like), distance_bounds(name, *cells, like)
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
 
 
