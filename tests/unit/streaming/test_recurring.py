@@ -185,6 +185,19 @@ def test_what_cannot_be_promised_is_refused(options: dict[str, Any], problem: st
         published(TWICE, **options)
 
 
+def test_without_buckets_each_person_is_published_once() -> None:
+    release, ledger = published(TWICE, recurring="withhold", buckets="none")
+    assert (len(release.table), ledger.facts["repeats"]) == (4, 1)
+    assert tv.verify(release, ledger)
+
+
+def test_a_run_that_withholds_most_records_says_what_keeps_more() -> None:
+    records = [(day, who, value) for day in range(4) for who, value in (("ann", "flu"), ("bob", "tbc"))]
+    with pytest.raises(tv.TimeveilError) as caught:
+        published(table(*records), recurring="withhold", allow_loss=False)
+    assert 'recurring="invariant"' in str(caught.value.hint).replace("{", "").replace("}", "")
+
+
 def test_people_can_only_be_followed_where_there_is_a_column_of_them() -> None:
     roles = tv.Roles(time="day", quasi=["age"], sensitive=["value"], drop=["who"])
     for recurring in ("withhold", "invariant"):

@@ -10,8 +10,7 @@ the others. So what is published later does not depend on which value is whose, 
 Only a person's first record goes through the window, which holds one record of a person at a time. A later
 one waits beside the window until its slot is final. It is published there, or in the first slot after it in
 which its person has a signature and no other record, fewer than `window` slots late. It is withheld if there
-is no such slot, or if its value is not in the signature. With packets only a person's very first record is
-ever taken, published or not: who is taken must not depend on values.
+is no such slot, or if its value is not in the signature.
 
 Where we depart from the print
     Later records are completed by counterfeits alone, never by records of new people. Those would keep the
@@ -79,7 +78,8 @@ class Recurrence:
                 others.append(Returning(record, int(codes[position]), slot))
             else:
                 firsts.append(position)
-                self._enter(person, slot)
+                self.known.pop(person, None)
+                self.under_way.add(person)
         if self.options.recurring == "withhold":
             return np.sort(np.array(firsts, np.int64)), others
         for returning in others:
@@ -89,13 +89,6 @@ class Recurrence:
         if others:
             self.waiting[slot] = others
         return np.sort(np.array(firsts, np.int64)), []
-
-    def _enter(self, person: Hashable, slot: int) -> None:
-        if self.options.protect_slot is None:
-            self.known.pop(person, None)
-            self.under_way.add(person)
-        else:
-            self.known[person] = slot, ()
 
     def _remembers(self, person: Hashable, slot: int) -> bool:
         if person not in self.known:
