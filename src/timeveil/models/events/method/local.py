@@ -31,6 +31,7 @@ from timeveil.calendar.timeline import Timeline
 from timeveil.engines import Codes, Recoded
 from timeveil.errors import ParameterError
 from timeveil.models.events.method.earlier import people_of
+from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.search import Counts, Node, label_ranks
 from timeveil.models.events.method.sweep import WITHHELD, Decoys, sweep
 
@@ -87,7 +88,9 @@ def _swept(scale: Scale, within: Node, steps: Sequence[Node], seed: int | None) 
     if counts.earlier:
         # A label is read by everyone whom it covers, whatever they were published as before.
         block = np.where(counts.published(within).group < 0, -1, block)
-        guard = (guard or counts.unguarded).sharing(counts.classes[scale.cells.cell], counts.k)
+        guard = (guard or Guard(scale.cells, counts.plan.parameters.promise)).sharing(
+            counts.classes[scale.cells.cell], counts.k
+        )
     step = sweep(scale.cells, block, labels, counts.k, guard, decoys)
     recoding = scale.recoding(within, [*steps, within], step)
     return replace(recoding, decoys={"seed": seed, "held": decoys.held}) if decoys else recoding
@@ -168,17 +171,14 @@ class Scale:
         usable, every = self.counts.usable, self.counts.order.levels
         if len(every) <= MOST_COMBINATIONS:
             return every
-        chain = [tuple(levels[0] for levels in usable)]
-        while any(level != levels[-1] for level, levels in zip(chain[-1], usable, strict=True)):
-            raised = []
-            for column, levels in enumerate(usable):
-                higher = [level for level in levels if level > chain[-1][column]]
-                if higher:
-                    combination = (*chain[-1][:column], higher[0], *chain[-1][column + 1 :])
-                    bits = self._value_bits(combination)[column] - self._value_bits(chain[-1])[column]
-                    loss = self.weights[column] * float(bits @ self._rows) / float(self._rows.sum())
-                    raised.append((round(loss, 9), column, combination))
-            chain.append(min(raised)[2])
+        chain, finest = [tuple(levels[0] for levels in usable)], next(iter(self._time_bits))
+        while raised := [
+            (*chain[-1][:column], level, *chain[-1][column + 1 :])
+            for column, levels in enumerate(usable)
+            for level in levels
+            if level > chain[-1][column]
+        ]:
+            chain.append(min(raised, key=lambda levels: self.mean_bits(Node(levels, finest))))
         return chain
 
     def _value_bits(self, levels: tuple[int, ...]) -> list[Floats]:

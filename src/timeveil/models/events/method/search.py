@@ -221,11 +221,8 @@ class Counts:
     @cached_property
     def guard(self) -> Guard | None:
         """What is promised besides k people; None if nothing is."""
-        return self.unguarded if self.plan.parameters.promise.further else None
-
-    @cached_property
-    def unguarded(self) -> Guard:
-        return Guard(self.cells, self.plan.parameters.promise)
+        promise = self.plan.parameters.promise
+        return Guard(self.cells, promise) if promise.further else None
 
     def keeps_as_one(self) -> bool:
         """Whether all people of the table together would keep the promise."""
