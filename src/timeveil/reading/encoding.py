@@ -80,7 +80,10 @@ def encode(column: pa.ChunkedArray) -> Coded:
     if not column.num_chunks:
         return Coded(np.empty(0, np.int32), pa.array([], column.type.value_type))
     # The last chunk's dictionary is that of all chunks; to unify them again would hash it once per chunk.
-    codes, values = pa.chunked_array([chunk.indices for chunk in column.chunks]), column.chunks[-1].dictionary
+    chunks = column.chunks
+    codes, values = chunks[0].indices, chunks[-1].dictionary
+    if len(chunks) > 1:
+        codes = pa.chunked_array([chunk.indices for chunk in chunks])
     if codes.null_count:
         # Null gets the last code, so that rows without a value are a group like any other.
         codes = pc.fill_null(codes, len(values))

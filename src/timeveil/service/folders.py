@@ -31,7 +31,7 @@ from timeveil.folder import open_release, write
 from timeveil.folder.manifest import MANIFEST
 from timeveil.folder.opening import digest, folder_name, slot_folders, stream_folder
 from timeveil.folder.placing import SLOTS
-from timeveil.models.stream.method.arrivals import read_records
+from timeveil.models.stream.method.arrivals import reader_of
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
 from timeveil.reading.columns import decoded
 from timeveil.reading.files import read_error, sync_folder, translate_os_errors
@@ -168,7 +168,7 @@ def snapshots_of(path: Path, parameters: Parameters) -> Iterator[tuple[str, Rela
     by, roles = parameters.stream_by, parameters.roles
     has_role = by is None or by in roles.columns
     read_roles = roles if has_role else replace(roles, keep=(*roles.keep, str(by)))
-    relation = read_records(path, read_roles, parameters.settings.options)
+    relation = reader_of(read_roles, parameters.settings.options).read(path)[0]
     if by is None:
         yield SINGLE, relation
         return

@@ -26,10 +26,10 @@ from timeveil.models.stream.method.flow import Values
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.reading import read
-from timeveil.reading.columns import decoded, without_nan
-from timeveil.reading.encoding import whole
-from timeveil.reading.risks import refuse_repetition, with_risks
+from timeveil.reading.columns import without_nan
+from timeveil.reading.encoding import Coded, encode
+from timeveil.reading.risks import Occurrences, refuse_repetition, with_risks
+from timeveil.reading.snapshots import Reader
 
 WIDEST_GAP = 1_000_000
 END_OF_TIME = 253_402_300_799  # the last second of the year 9999
@@ -87,9 +87,10 @@ def slots_of(slot: str | Granularity, axis: TimeAxis) -> Slots:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A table that was read: the numbers of its complete rows, and the slot of each."""
+    """A table that was read: the numbers of its complete rows, and the slot of each; all sensitive values."""
 
     relation: Relation
+    coded: Coded
     slots: Slots
     rows: Ints
     slot: Ints
@@ -100,9 +101,12 @@ class Arrived:
         return self.relation.rows - len(self.rows)
 
 
-def arrivals(table: Any, settings: Settings) -> Arrived:
+def arrivals(table: Any, settings: Settings, reader: Reader) -> Arrived:
     """Read a table of records and find the slot of each."""
-    relation = _relation(table, settings)
+    if isinstance(table, Relation):
+        check_roles(table.roles)
+    relation, known = (table, None) if isinstance(table, Relation) else reader.read(table)
+    relation, coded = _checked(relation, known, settings)
     slots = slots_of(settings.options.slot, relation.clock)
     rows = _complete(relation, settings)
     times = relation.table.column(relation.time)
@@ -121,30 +125,37 @@ def arrivals(table: Any, settings: Settings) -> Arrived:
         ended = slots.index(before.table.column(before.time).drop_null()).max(initial=GAP)
         return bool(len(slot) and slot.min() > ended + ledger.facts["parameters"].get("jitter", 0))
 
-    refuse_repetition(relation, settings.options, is_apart)
+    if settings.options.after:
+        refuse_repetition(relation, settings.options, is_apart)
     if slots.granularity is not None and slots.axis.kind != "relative":
         # Dates have four digits for the year: slots after that of the last second have no label.
         end = int(slots.granularity.index(np.array([END_OF_TIME]))[0])
         if end != GAP and int(slot.max(initial=0)) + settings.options.jitter > end:
             hint = "check for wrong dates, or lower {jitter}"
             raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
-    return Arrived(relation, slots, rows, slot)
+    return Arrived(relation, coded, slots, rows, slot)
 
 
-def read_records(source: Any, roles: Roles, options: StreamParameters) -> Relation:
-    """A table of records, as a stream needs it."""
+def reader_of(roles: Roles, options: StreamParameters) -> Reader:
+    """Reads tables of records, as a stream needs them."""
     stated = options.reading("nulls", "fold_spellings")
     # Of every snapshot alone: a column must not be read in one way, and in another when more is in it.
     stated["decimal"] = options.decimal or "point"
-    return read(source, roles, needs=("time", "sensitive"), slot_numbers=True, **stated)
+    return Reader(roles, needs=("time", "sensitive"), slot_numbers=True, **stated)
 
 
-def codes_of(column: pa.ChunkedArray, values: Values) -> Ints:
-    """The code of every sensitive value; new values are numbered in the order of the column."""
+def codes_of(coded: Coded, values: Values, rows: Ints | None = None) -> Ints:
+    """The code of the sensitive value of each row; new values are numbered in the order of the rows."""
+    if rows is None:  # all of them, in their order
+        return values.codes(python_values(coded.values))[coded.codes]
+    codes, count = coded.codes[rows], len(rows)
+    # Of several entries for one value the last counts: that of its first row.
+    first = np.full(len(coded.values), count)
+    first[codes[::-1]] = np.arange(count - 1, -1, -1)
+    present = first.argsort()[: np.count_nonzero(first < count)]
     # Only the different values become Python objects, not every row's.
-    encoded = whole(decoded(column)).dictionary_encode()
-    codes = values.codes(python_values(encoded.dictionary))
-    return codes[encoded.indices.to_numpy()] if len(codes) else codes
+    first[present] = values.codes(python_values(coded.values.take(pa.array(present))))
+    return first[codes]
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -158,22 +169,26 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return cells
 
 
-def _relation(table: Any, settings: Settings) -> Relation:
-    if isinstance(table, Relation):
-        check_roles(table.roles)
-        relation = table
-    else:
-        relation = read_records(table, settings.roles, settings.options)
-    relation = with_risks(relation, settings.options.accept_risk)
-    name = relation.roles.sensitive[0]
-    column = relation.table.column(name)
+def _checked(relation: Relation, coded: Coded | None, settings: Settings) -> tuple[Relation, Coded]:
+    """The relation if its columns can be published, with NaN as null, and its sensitive values."""
+    name, table = relation.roles.sensitive[0], relation.table
+    column = table.column(name)
+    if (numbers := without_nan(column)) is not column:
+        relation = replace(relation, data=table.set_column(table.column_names.index(name), name, numbers))
+    coded = coded or encode(numbers)
+    alone = relation.roles.respondent is None and not relation.roles.keep
+    seen = (lambda _: _occurrences(coded)) if alone else None
+    relation = with_risks(relation, settings.options.accept_risk, seen)
     for role in filter(None, (name, relation.roles.respondent)):
         _refuse_times(role, relation.table.column(role))
-    numbers = without_nan(column)
-    if numbers is column:
-        return relation
-    data = relation.table.set_column(relation.table.column_names.index(name), name, numbers)
-    return replace(relation, data=data)
+    return relation, coded
+
+
+def _occurrences(coded: Coded) -> Occurrences:
+    """The values of a column that is encoded, where people are unknown."""
+    counts = np.bincount(coded.codes, minlength=len(coded.values))
+    counts = counts[: len(counts) - coded.values.null_count]  # null comes last
+    return Occurrences(coded.values, int(counts.sum()), int(np.count_nonzero(counts == 1)))
 
 
 def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
@@ -193,7 +208,7 @@ def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
 
 def _complete(relation: Relation, settings: Settings) -> Ints:
     """Numbers of the rows that have everything a stream needs."""
-    roles, complete = relation.roles, np.ones(relation.rows, np.bool_)
+    roles, complete = relation.roles, None
     for name in filter(None, (roles.time, roles.respondent, *roles.sensitive)):
         column = relation.table.column(name)
         count = column.null_count
@@ -204,8 +219,8 @@ def _complete(relation: Relation, settings: Settings) -> Ints:
             facts = {"column": name, "count": count, "row": first}
             raise InputError(message, hint=hint, code="nulls", facts=facts)
         if count:
-            complete &= np.asarray(column.is_valid())
-    return np.flatnonzero(complete)
+            complete = np.asarray(column.is_valid()) & (True if complete is None else complete)
+    return np.arange(relation.rows) if complete is None else np.flatnonzero(complete)
 
 
 def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = None) -> None:

@@ -331,15 +331,15 @@ class WindowStream(Stream):
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""
         for value, records in self.placement.unplaced.pop(slot, {}).items():
-            if records:
+            if len(records):
                 if self.recurrence is not None:
-                    self.recurrence.give_up(self.people[record] for record in records)
-                self._withheld(value, records)
+                    self.recurrence.give_up(self.people[record] for record in records.tolist())
+                self._withheld(value, records.tolist())
 
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
         """Records of a final slot are in the order of their cells, all others in that of arrival."""
         for slot, cells in sorted(self.placement.unplaced.items()):
-            yield slot, [record for value in sorted(cells) for record in cells[value]], WAITING
+            yield slot, [record for value in sorted(cells) for record in cells[value].tolist()], WAITING
         for slot, snapshot in sorted(self.placement.snapshots.items()):
             yield slot, sorted(snapshot.records.tolist()), WAITING
         for slot, parts in sorted(self.delayed.items()):

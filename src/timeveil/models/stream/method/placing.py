@@ -32,7 +32,7 @@ import numpy.typing as npt
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
 
 Ints = npt.NDArray[np.int64]
-Cells = dict[int, list[int]]  # value to the records that have it, in random order
+Cells = dict[int, Ints]  # value to the records that have it, in random order
 People = Mapping[int, Hashable]  # record to person; empty where that is unknown
 
 CELLS, MIXING, BUCKETS, TIES, TURNS = b"cells", b"mixing", b"buckets", b"ties", b"turns"
@@ -105,9 +105,9 @@ class Snapshot:
     guests: dict[int, list[int]] = field(default_factory=dict)
 
     def cells(self) -> Cells:
-        cells, begin, records = {}, 0, self.records.tolist()
+        cells, begin = {}, 0
         for value, size in self.counts.items():
-            cells[value] = records[begin : begin + size]
+            cells[value] = self.records[begin : begin + size]
             begin += size
         return cells
 
@@ -147,14 +147,14 @@ class Placement:
     def place(self, slot: Slot, window: Window, people: People) -> Snapshot:
         """The records of a final slot; `window` holds the plans of later ones."""
         number, snapshot = slot.number, self.snapshots.pop(slot.number, None)
-        origins = {origin for cell in slot.published.values() for origin in cell}
+        origins = set[int]().union(*slot.published.values())
         if snapshot is not None:
             persons = [people[record] for record in snapshot.records.tolist()] if people else []
             all_stay = origins == {number} and slot.counts == snapshot.counts
             if all_stay and len(set(persons)) == len(persons):
                 return snapshot
             self.unplaced[number] = snapshot.cells()
-        chosen: Cells = {}
+        chosen: dict[int, list[Ints]] = {}
         guests: dict[int, list[int]] = {}
         present: set[Hashable] = set()
         # Values in random order: of a person's records the first is taken, and codes must not decide which.
@@ -168,13 +168,15 @@ class Placement:
                 count = slot.published[value].get(origin, 0)
                 if count:
                     records = self._take(origin, value, count, people, present, window)
-                    chosen.setdefault(value, []).extend(records)
+                    chosen.setdefault(value, []).append(records)
                     if origin != number:
-                        guests.setdefault(origin, []).extend(records)
-        if sum(map(len, chosen.values())) < slot.size:
-            self._trim(number, chosen, guests)
-        counts = {value: len(chosen[value]) for value in sorted(chosen) if chosen[value]}
-        placed = np.array([record for value in counts for record in chosen[value]], np.int64)
+                        guests.setdefault(origin, []).extend(records.tolist())
+        counts = {value: sum(map(len, chosen[value])) for value in sorted(chosen)}
+        if sum(counts.values()) < slot.size:
+            counts = self._trim(number, chosen, guests)
+        placed = np.concatenate(
+            [part for value in counts for part in chosen[value]] or [np.zeros(0, np.int64)]
+        )
         if any(guests.values()):
             # Else guests would come last of their value, and dealing would tie them to some buckets.
             group = np.repeat(np.arange(len(counts)), list(counts.values()))
@@ -183,38 +185,40 @@ class Placement:
 
     def _take(
         self, origin: int, value: int, count: int, people: People, present: set[Hashable], window: Window
-    ) -> list[int]:
+    ) -> Ints:
         """The first records of a cell whose people are not in the slot yet, awaited people before others."""
-        cell = self.unplaced[origin][value]
+        cells = self.unplaced[origin]
         if not people:
-            first = cell[:count]
-            del cell[:count]
+            first, cells[value] = cells[value][:count], cells[value][count:]
             return first
         # Awaited people have a record in a later slot to which records of this cell are to go.
         later = [number for number, slot in window.slots.items() if origin in slot.published.get(value, ())]
         snapshots = [self.snapshots[number].records.tolist() for number in later if number in self.snapshots]
         awaited = {people[record] for records in snapshots for record in records}
-        first = []
+        chosen = list[int]()
         # Sorting is stable, so within awaited people and within others the secret order of the cell decides.
-        for record in sorted(cell, key=lambda record: people[record] not in awaited):
-            if len(first) < count and people[record] not in present:
+        for record in sorted(cells[value].tolist(), key=lambda record: people[record] not in awaited):
+            if len(chosen) < count and people[record] not in present:
                 present.add(people[record])
-                first.append(record)
-        gone = set(first)
-        self.unplaced[origin][value] = [record for record in cell if record not in gone]
-        return first
+                chosen.append(record)
+        cells[value] = cells[value][~np.isin(cells[value], chosen)]
+        return np.array(chosen, np.int64)
 
-    def _trim(self, number: int, chosen: Cells, guests: dict[int, list[int]]) -> None:
+    def _trim(
+        self, number: int, chosen: dict[int, list[Ints]], guests: dict[int, list[int]]
+    ) -> dict[int, int]:
         """Put back the records by which a value is too common, those that came furthest first."""
-        most = largest_level([len(records) for records in chosen.values()], self.l)
-        for value, records in chosen.items():
-            while len(records) > most:
-                record = records.pop()
+        taken = {value: np.concatenate(chosen[value]) for value in sorted(chosen)}
+        most = largest_level([len(records) for records in taken.values()], self.l)
+        for value, records in taken.items():
+            chosen[value] = [records[:most]]
+            for record in reversed(records[most:].tolist()):
                 origin = next((origin for origin in guests if record in guests[origin]), number)
                 if origin != number:
                     guests[origin].remove(record)
                 # Back at the head of its cell: it is the first to be taken for a later slot.
-                self.unplaced[origin][value].insert(0, record)
+                self.unplaced[origin][value] = np.append(record, self.unplaced[origin][value])
+        return {value: min(len(records), most) for value, records in taken.items() if min(len(records), most)}
 
 
 def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Ints:
@@ -291,7 +295,7 @@ class Core:
     """
 
     def __init__(self, shuffled: Iterable[tuple[int, int]]) -> None:
-        self.records: Cells = {}
+        self.records: dict[int, list[int]] = {}
         for record, value in shuffled:
             self.records.setdefault(value, []).append(record)
         self.tally = Tally(value for value, cell in self.records.items() for _ in cell)

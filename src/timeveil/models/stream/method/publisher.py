@@ -30,7 +30,14 @@ from timeveil.domain.release import Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.models.stream.method.arrivals import Arrived, arrivals, codes_of, python_values, refuse_wide_gap
+from timeveil.models.stream.method.arrivals import (
+    Arrived,
+    arrivals,
+    codes_of,
+    python_values,
+    reader_of,
+    refuse_wide_gap,
+)
 from timeveil.models.stream.method.flow import Arrivals, Final, PacketStream, stream_of
 from timeveil.models.stream.method.placing import Ints
 from timeveil.models.stream.method.reposition import Filler
@@ -39,7 +46,7 @@ from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, followed_facts, run_facts
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken, without_nan
-from timeveil.reading.encoding import encode_people
+from timeveil.reading.encoding import Coded, encode, encode_people
 from timeveil.reading.spellings import Spellings
 
 SINCE = Parameter("since", "whole", "Slot that a gap is counted from.", optional=True, example=7)
@@ -99,14 +106,14 @@ def publish_stream(
     """
     settings = settings_from(roles, StreamParameters.from_call(locals()))
     progress("reading", 0.0)
-    arrived, stream = arrivals(table, settings), stream_of(settings)
+    arrived, stream = arrivals(table, settings, reader_of(roles, settings.options)), stream_of(settings)
     relation, person = arrived.relation, arrived.relation.roles.respondent
     progress("encoding", 0.3)
     # Stable: within a slot, records stay in the order in which pushing would number them.
     order = arrived.slot.argsort(kind="stable")
     slots, rows = arrived.slot[order], arrived.rows[order]
     refuse_wide_gap(slots)
-    codes = codes_of(taken(relation.table.column(relation.roles.sensitive[0]), rows), stream.values)
+    codes = codes_of(arrived.coded, stream.values, rows)
     distinct = len(stream.values.names)
     hint = f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
     settings.refuse_few_values(distinct, hint)
@@ -190,6 +197,7 @@ class StreamPublisher:
     ) -> None:
         self._settings = settings_from(roles, StreamParameters.from_call(locals()))
         self._stream = stream_of(self._settings)
+        self._reader = reader_of(roles, self._settings.options)
         self._layout: Layout | None = None
         self._rows = RowStore()
         self._held_back: tuple[pa.Table, Ints] | None = None
@@ -264,10 +272,17 @@ class StreamPublisher:
         """
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
-        arrived, last = arrivals(snapshot, self._settings), self._stream.last
+        arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = self._typed(arrived), arrived.slot
         self._refuse_late(true_slot)
+        coded: Coded | None = arrived.coded
+        if (
+            arrived.incomplete
+            or arrived.coded.values.type != rows.schema.field(self._settings.sensitive).type
+        ):
+            coded = None
         if self._held_back is not None:
+            coded = None
             rows = pa.concat_tables([self._held_back[0], rows])
             true_slot = np.concatenate([self._held_back[1], true_slot])
         self._refuse_spellings(rows, arrived.relation.normal)
@@ -288,7 +303,7 @@ class StreamPublisher:
         if late and late == len(slot):  # nothing but late records: the next slot is still open
             self._held_back = (rows, true_slot)
             return []
-        return self._take(rows, slot, true_slot)
+        return self._take(rows, slot, true_slot, coded)
 
     def close(self) -> list[PublishedSlot]:
         """Publish every slot that is left; nothing can be pushed after it."""
@@ -300,12 +315,17 @@ class StreamPublisher:
         self._held_back, self._closed = None, True
         return slots + self._publish(self._stream.end())
 
-    def _take(self, rows: pa.Table, slot: Ints, true_slot: Ints) -> list[PublishedSlot]:
+    def _take(
+        self, rows: pa.Table, slot: Ints, true_slot: Ints, coded: Coded | None = None
+    ) -> list[PublishedSlot]:
+        """Let records arrive, those of one slot together; `coded` has their sensitive values if known."""
         if len(slot) == 0:
             return []
         settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
         order = slot.argsort(kind="stable")
-        codes = codes_of(taken(rows.column(settings.sensitive), order), stream.values)
+        in_order = np.array_equal(slot[order], slot)
+        coded = coded or encode(rows.column(settings.sensitive))
+        codes = codes_of(coded, stream.values, None if in_order else order)
         people = None if person is None else python_values(taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]
@@ -380,8 +400,6 @@ class StreamPublisher:
             return []
         for final in finals:
             release = layout.release([final], self._stream.values.names, self._rows)
-            # The tables are made now, because the rows will be forgotten.
-            release = Release(release.guarantee, release.manifest, release.tables)
             slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
         if self._stream.emitted is not None:
             self._rows.drop(self._stream.emitted - self._settings.options.reach + 1)

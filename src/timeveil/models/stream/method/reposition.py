@@ -42,7 +42,7 @@ def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = ne
     lifted = True
     while lifted:
         fill_level(window)
-        lifted = lift_level(window, l, filler, ties)
+        lifted = lift_alike(window, l) or lift_level(window, l, filler, ties)
 
 
 def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:
@@ -209,7 +209,7 @@ class Window:
                     del slot.published[value]
         # A relay changes counts of one value only: the plans of all others stay valid.
         if 0 < by < relay.copies:
-            self._planned[value] = relay._replace(copies=relay.copies - by)
+            self._planned[value] = Relay(value, relay.gain, relay.moves, relay.copies - by)
         else:
             self._planned.pop(value, None)
 
@@ -239,6 +239,25 @@ def fill_level(window: Window) -> None:
             if relay is None or relay.gain <= 0:
                 break
             window.apply(relay, min(room, relay.copies))
+
+
+def lift_alike(window: Window, l: int) -> bool:
+    """Several lifts at once, each with the fill that follows it, as long as they take the same relays.
+
+    After a fill, the values whose relays gain are all at the level. Where a lift needs no more relays than
+    there are such values, it takes some of them and the next fill the others: one relay of each a level.
+    """
+    slot = window.slots[window.last]
+    front = [relay for value in window.waiting if (relay := window.relay(value)) and relay.gain > 0]
+    lack = (level(slot) + 1) * l - slot.size
+    if not front or lack > len(front):
+        return False
+    levels = min(relay.copies for relay in front)
+    if len(front) < l:  # every level takes l records and brings fewer
+        levels = min(levels, (len(front) - lack) // (l - len(front)) + 1)
+    for relay in front:
+        window.apply(relay, levels)
+    return True
 
 
 def lift_level(window: Window, l: int, filler: Filler = "never", ties: Ties = neg) -> bool:

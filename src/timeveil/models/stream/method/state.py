@@ -30,6 +30,7 @@ from timeveil.models.stream.method.placing import Ints, snapshot_of
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
+from timeveil.reading.encoding import encode
 
 MAGIC = b"timeveil stream state 2\n"
 VERSION_1 = b"timeveil stream state 1\n"
@@ -216,7 +217,7 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
 def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_order: bool) -> None:
     """Records into cells, snapshots and delays, as they were; `in_order` if cells are in their order."""
     arrived, true_slot, standing = bookkeeping
-    codes = codes_of(rows.column(stream.settings.sensitive), stream.values)
+    codes = codes_of(encode(rows.column(stream.settings.sensitive)), stream.values)
     late = np.flatnonzero(arrived != true_slot)
     stream.true_slots = dict(zip(late.tolist(), true_slot[late].tolist(), strict=True))
     if stream.recurrence is not None:
@@ -232,9 +233,8 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
             stream.placement.snapshots[slot] = snapshot
         elif in_order:
             # Some records of a final slot are gone, so its order cannot be drawn anew: the rows have it.
-            cells = stream.placement.unplaced[slot] = {}
-            for record, code in zip(records.tolist(), codes[records].tolist(), strict=True):
-                cells.setdefault(code, []).append(record)
+            held = codes[records]
+            stream.placement.unplaced[slot] = {code: records[held == code] for code in set(held.tolist())}
         else:
             stream.placement.unplaced[slot] = snapshot.cells()
 

@@ -84,40 +84,34 @@ class Layout:
 
         `names` are the sensitive values by code.
         """
-        records, codes = joined(final.records for final in finals), joined(final.codes for final in finals)
-        slot = slots_of_records(finals)
-        bucket = joined(final.buckets for final in finals) if self.bucketed else None
-        parts = {"data": Deferred(lambda: self._data(*rows.part(records, self.copied), slot, bucket))}
-        if bucket is not None:
-            parts["sensitive"] = Deferred(lambda: self._listed(finals, slot, bucket, codes, names))
+        records = joined(final.records for final in finals)
+        part = rows.part(records, self.copied)  # now: rows that no later slot can hold are forgotten
+        parts = {"data": Deferred(lambda: self._data(*part, finals))}
+        if self.bucketed:
+            parts["sensitive"] = Deferred(lambda: self._sensitive(finals, names))
         buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
         return Release(self.settings.promise, self._manifest(len(records), buckets, finals), parts)
 
-    def _data(self, part: pa.Table, at: Ints, slot: Ints, bucket: Ints | None) -> pa.Table:
+    def _data(self, part: pa.Table, at: Ints, finals: Sequence[Final]) -> pa.Table:
         """Table `data`: the rows of a part of the store that are at these positions."""
-        sorted_by = {"slot": slot} if bucket is None else {"slot": slot, "bucket": bucket}
-        if self.copied:  # a table without columns has no rows
-            sorted_by["row"] = row_keys(part)[at]
-        order = row_keys(pa.table(sorted_by)).argsort()  # slots are sorted already, and stay so
+        slot, bucket = slots_of_records(finals), joined(final.buckets for final in finals)
+        content = row_keys(part)[at] if self.copied else at  # a table without columns has no rows
+        order = np.lexsort((content, bucket, slot) if self.bucketed else (content, slot))
         rows = part.take(pa.array(at[order]))
         if any(map(pa.types.is_dictionary, rows.schema.types)):  # a cast is a tenth of what a slot costs
             rows = decode_dictionaries(rows)
-        buckets = [] if bucket is None else [pa.array(bucket[order].astype(np.int32))]
+        buckets = [pa.array(bucket[order].astype(np.int32))] if self.bucketed else []
         return pa.table([self._labels(slot), *rows.columns, *buckets], schema=self._schemas[0])
 
-    def _listed(
-        self, finals: Sequence[Final], slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]
-    ) -> pa.Table:
-        """Table `sensitive`, counterfeits included."""
+    def _sensitive(self, finals: Sequence[Final], names: Sequence[Any]) -> pa.Table:
+        """Table `sensitive`: how many records of each bucket have each value, counterfeits included."""
+        slot, codes = slots_of_records(finals), joined(final.codes for final in finals)
+        bucket = joined(final.buckets for final in finals)
         invented = joined(np.full(final.counterfeits.shape[1], final.slot) for final in finals)
         if len(invented):
             buckets, values = (joined(final.counterfeits[row] for final in finals) for row in (0, 1))
             slot, bucket = np.concatenate([slot, invented]), np.concatenate([bucket, buckets])
             codes = np.concatenate([codes, values])
-        return self._sensitive(slot, bucket, codes, names)
-
-    def _sensitive(self, slot: Ints, bucket: Ints, codes: Ints, names: Sequence[Any]) -> pa.Table:
-        """Table `sensitive`: how many records of each bucket have each value."""
         if len(self._ranked[0]) < len(names):  # values are only ever added
             values = pa.array(names, self.sensitive_columns[2][2])
             order = pc.array_sort_indices(values)
@@ -247,8 +241,8 @@ class RowStore:
 
 def joined(parts: Iterable[Ints | None]) -> Ints:
     """Arrays of the slots of a stream as one."""
-    arrays = [part for part in parts if part is not None]
-    return arrays[0] if len(arrays) == 1 else np.concatenate([np.zeros(0, np.int64), *arrays])
+    arrays = [part for part in parts if part is not None] or [np.zeros(0, np.int64)]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def slots_of_records(finals: Sequence[Final]) -> Ints:
