@@ -79,4 +79,6 @@ class Reader:
             return bool(pa.types.is_integer(kind) and not is_time)
         ends = text_bytes(column.chunk(0))[1]
         # A person without a name counts as missing.
-        return is_plain(column) and (name != self._roles.respondent or bool((ends[1:] > ends[:-1]).all()))
+        return is_plain(column.chunk(0)) and (
+            name != self._roles.respondent or bool((ends[1:] > ends[:-1]).all())
+        )

@@ -96,7 +96,7 @@ class Spellings:
 
     def push(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """The cells, folded if that is asked for; what is not in its normal form then is noted."""
-        if self._fold and not all(map(_is_plain_ascii, _texts(column))):
+        if self._fold and not all(map(is_plain, _texts(column))):
             column = pa.chunked_array([self._folded(chunk) for chunk in decoded(column).chunks])
         self.note(column)
         return column
@@ -104,7 +104,7 @@ class Spellings:
     def note(self, column: pa.ChunkedArray) -> None:
         """Note the texts that are not in their normal form."""
         for texts in _texts(column):
-            if not _is_plain_ascii(texts):
+            if not is_plain(texts):
                 odd = texts.filter(pc.invert(pc.match_substring_regex(texts, _PLAIN_TEXT))).unique()
                 forms = {text: normal_form(text) for text in odd.to_pylist()}
                 self._forms |= {text: form for text, form in forms.items() if form != text}
@@ -171,7 +171,7 @@ def _texts(column: pa.ChunkedArray) -> Iterator[pa.Array]:
             yield values.dictionary if pa.types.is_dictionary(values.type) else values
 
 
-def _is_plain_ascii(texts: pa.Array) -> bool:
+def is_plain(texts: pa.Array) -> bool:
     """Whether the bytes are ASCII letters, digits and signs, with single blanks between them only."""
     marks, ends = text_bytes(texts)
     lowest, highest = marks.min(initial=_LAST_ASCII), marks.max(initial=_LAST_ASCII)
