@@ -137,7 +137,7 @@ WRONG = {
     "two sensitive": (
         f"{CASES} --sensitive sex --l 2,3 --window 3",
         "a stream needs exactly one sensitive column",
-        "--sensitive",
+        "name one --sensitive column and --drop the others, or make one column of them",
     ),
     "knows": (f"{VISITS} --k 2,3 --knows true-slot", "applies to streams only", "leave --knows out"),
     "loss": (f"{VISITS} --k 2,3 --loss moved", "`loss` is not a known measure", "window_error, withheld"),

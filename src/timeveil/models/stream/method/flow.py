@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -265,8 +264,14 @@ class WindowStream(Stream):
 
     def _ties(self, slot: int) -> Callable[[int], int]:
         """A random word per value: codes show in which order values first came, so they must not decide."""
-        words = cache(lambda: self.chance.words(slot, TIES, len(self.values.names)).tolist())
-        return lambda value: words()[value]
+        words = list[int]()
+
+        def tie(value: int) -> int:
+            if not words:  # few steps have ties
+                words.extend(self.chance.words(slot, TIES, len(self.values.names)).tolist())
+            return words[value]
+
+        return tie
 
     def _solve(self) -> None:
         """The first window as one integer program."""

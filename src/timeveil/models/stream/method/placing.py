@@ -171,8 +171,8 @@ class Placement:
                     chosen.setdefault(value, []).append(records)
                     if origin != number:
                         guests.setdefault(origin, []).extend(records.tolist())
-        counts = {value: sum(map(len, chosen[value])) for value in sorted(chosen)}
-        if sum(counts.values()) < slot.size:
+        counts = {value: slot.counts[value] for value in sorted(chosen)}
+        if people and sum(len(part) for parts in chosen.values() for part in parts) < slot.size:
             counts = self._trim(number, chosen, guests)
         placed = np.concatenate(
             [part for value in counts for part in chosen[value]] or [np.zeros(0, np.int64)]
@@ -228,14 +228,14 @@ def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Int
     [3, 2]
     """
     sizes = np.asarray(counts, np.int64)
-    if not (total := int(sizes.sum())):
-        return np.zeros(0, np.int64)
+    ends = sizes.cumsum()
+    if not len(ends):
+        return ends
     # Value by value in random order, the i-th record dealt goes to bucket i mod (n // l).
     order = chance.words(slot, BUCKETS, len(sizes)).argsort()
-    dealt_before = np.empty_like(sizes)
-    dealt_before[order] = sizes[order].cumsum() - sizes[order]
-    first = sizes.cumsum() - sizes
-    buckets: Ints = (np.arange(total) + (dealt_before - first).repeat(sizes)) % (total // l)
+    dealt_until = np.empty_like(sizes)
+    dealt_until[order] = sizes[order].cumsum()
+    buckets: Ints = (np.arange(ends[-1]) + (dealt_until - ends).repeat(sizes)) % (ends[-1] // l)
     return buckets
 
 

@@ -275,14 +275,8 @@ class StreamPublisher:
         arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = self._typed(arrived), arrived.slot
         self._refuse_late(true_slot)
-        coded: Coded | None = arrived.coded
-        if (
-            arrived.incomplete
-            or arrived.coded.values.type != rows.schema.field(self._settings.sensitive).type
-        ):
-            coded = None
+        coded = None if arrived.incomplete or self._held_back else arrived.coded
         if self._held_back is not None:
-            coded = None
             rows = pa.concat_tables([self._held_back[0], rows])
             true_slot = np.concatenate([self._held_back[1], true_slot])
         self._refuse_spellings(rows, arrived.relation.normal)
@@ -324,7 +318,8 @@ class StreamPublisher:
         settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
         order = slot.argsort(kind="stable")
         in_order = np.array_equal(slot[order], slot)
-        coded = coded or encode(rows.column(settings.sensitive))
+        if coded is None or coded.values.type != rows.schema.field(settings.sensitive).type:
+            coded = encode(rows.column(settings.sensitive))
         codes = codes_of(coded, stream.values, None if in_order else order)
         people = None if person is None else python_values(taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()

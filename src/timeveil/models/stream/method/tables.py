@@ -37,7 +37,7 @@ class PublishedSlot:
     `slot` is its label, or its number where slots are numbers; `index` counts slots without holes. `data`
     has the columns slot, quasi, keep and bucket; `sensitive` slot, bucket, the sensitive column and count.
     Without buckets `data` has the sensitive column itself and `sensitive` is None. `release` is all of it as
-    a release of one slot, to be written, verified and queried.
+    a release of one slot, to be written, verified and queried; its tables are made when first read.
     """
 
     slot: str | int
