@@ -1,10 +1,10 @@
 """`publish_stream`, `StreamPublisher.push` and packets in records per CPU second, each call timed whole.
 
 Floors to reach: a whole table at 500,000 records a second in slots of 100, at 1,500,000 in slots of 1,000;
-120,000 a second through `push` in slots of 100. On two busy cores (load average 5), the fastest of eight
-runs of each setting gave 361,000 to 403,000, 858,000 to 1,226,000 and 47,000 to 62,000; packets in slots of
-100 gave 106,000 to 156,000. Of a push, reading and checking take two fifths, the tables of the slot that
-became final a quarter, and the method a fifth.
+120,000 a second through `push` in slots of 100. On two busy cores (load average 7 to 10), the fastest of
+several runs of each setting gave 283,000 to 335,000, 1,386,000 to 1,593,000 and 74,000 to 92,000; with the
+tables of every slot read, which makes them, a push gave 56,000 to 67,000. With less other work (load average
+5) a push gave 138,000. Of a push, the method takes half and reading and checking two fifths.
 
 Claims: a slot costs the same however many came before it; the first call of a process is as fast as any
 other; and a step is at least a hundred times faster than solving its window as an integer program. Reading
@@ -63,13 +63,15 @@ def _measure(rows: int, per_slot: int, values: int, l: int, repeat: int) -> dict
     snapshots = [snapshot for snapshot in snapshots if snapshot.num_rows]
     options: dict[str, Any] = {"l": l, "window": WINDOW, "seed": 1}
     first, _ = _timed(lambda: tv.publish_stream(table.slice(0, 100 * per_slot), ROLES, **options))
-    whole, packets, pushed, sorted_rows = [], [], [], []
+    whole, packets, pushed, made, sorted_rows = [], [], [], [], []
     for _ in range(repeat):
         seconds, (release, ledger) = _timed(lambda: tv.publish_stream(table, ROLES, **options))
         whole.append(seconds)
         sorted_rows.append(_timed(lambda: release.table.num_rows)[0])  # noqa: B023 called at once
         publisher = tv.StreamPublisher(ROLES, **options)
-        pushed.append(_timed(lambda: [publisher.push(snapshot) for snapshot in snapshots])[0])  # noqa: B023
+        seconds, slots = _timed(lambda: [publisher.push(snapshot) for snapshot in snapshots])  # noqa: B023
+        pushed.append(seconds)
+        made.append(seconds + _timed(lambda: [slot.release.tables for each in slots for slot in each])[0])  # noqa: B023
         packets.append(_timed(lambda: tv.publish_stream(table, ROLES, **options, protect_slot=l - 1))[0])
     records = table.num_rows
     return {
@@ -80,6 +82,7 @@ def _measure(rows: int, per_slot: int, values: int, l: int, repeat: int) -> dict
         "first_call_s": first,
         "whole_a_second": records / min(whole),
         "push_a_second": len(snapshots) * per_slot / min(pushed),
+        "push_and_read_a_second": len(snapshots) * per_slot / min(made),
         "packets_a_second": records / min(packets),
         "sort_rows_s": min(sorted_rows),
         "moved": ledger.facts["moved"] / records,
@@ -126,13 +129,13 @@ def table(results: Sequence[dict[str, Any]], grown: Sequence[dict[str, Any]]) ->
     lines = [
         f"publish_stream, window {WINDOW}, thousand records per CPU second (push in slots of 100: floor "
         f"{PUSH_FLOOR // 1000})",
-        f"{'rows':>11} {'a slot':>7} {'values':>7} {'l':>3} {'whole':>7} {'floor':>6} {'push':>6} "
+        f"{'rows':>11} {'a slot':>7} {'values':>7} {'l':>3} {'whole':>7} {'floor':>6} {'push':>6} {'and read':>9} "
         f"{'packets':>8} {'sort rows':>10} {'first call':>11} {'moved':>7} {'withheld':>9}",
     ]
     lines += [
         f"{r['rows']:>11,} {r['per_slot']:>7,} {r['values']:>7} {r['l']:>3} "
         f"{r['whole_a_second'] / 1e3:>7.0f} {r['floor'] / 1e3:>6.0f} "
-        f"{r['push_a_second'] / 1e3:>6.0f} {r['packets_a_second'] / 1e3:>8.0f} "
+        f"{r['push_a_second'] / 1e3:>6.0f} {r['push_and_read_a_second'] / 1e3:>9.0f} {r['packets_a_second'] / 1e3:>8.0f} "
         f"{r['sort_rows_s']:>9.2f}s {r['first_call_s']:>10.2f}s {r['moved']:>7.2%} {r['withheld']:>9.3%}"
         for r in results
     ]
