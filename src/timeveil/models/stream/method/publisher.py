@@ -317,10 +317,9 @@ class StreamPublisher:
             return []
         settings, stream, person = self._settings, self._stream, self._settings.roles.respondent
         order = slot.argsort(kind="stable")
-        in_order = np.array_equal(slot[order], slot)
         if coded is None or coded.values.type != rows.schema.field(settings.sensitive).type:
             coded = encode(rows.column(settings.sensitive))
-        codes = codes_of(coded, stream.values, None if in_order else order)
+        codes = codes_of(coded, stream.values, None if np.array_equal(slot[order], slot) else order)
         people = None if person is None else python_values(taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]

@@ -109,9 +109,9 @@ class Layout:
         bucket = joined(final.buckets for final in finals)
         invented = joined(np.full(final.counterfeits.shape[1], final.slot) for final in finals)
         if len(invented):
-            buckets, values = (joined(final.counterfeits[row] for final in finals) for row in (0, 1))
-            slot, bucket = np.concatenate([slot, invented]), np.concatenate([bucket, buckets])
-            codes = np.concatenate([codes, values])
+            slot = np.concatenate([slot, invented])
+            bucket = joined([bucket, *(final.counterfeits[0] for final in finals)])
+            codes = joined([codes, *(final.counterfeits[1] for final in finals)])
         if len(self._ranked[0]) < len(names):  # values are only ever added
             values = pa.array(names, self.sensitive_columns[2][2])
             order = pc.array_sort_indices(values)
