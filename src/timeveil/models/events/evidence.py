@@ -84,7 +84,7 @@ class People:
 
     @cached_property
     def moment(self) -> Integers:
-        return self.tick // self.per_instant
+        return self.tick if self.per_instant == 1 else self.tick // self.per_instant
 
     @property
     def resolution(self) -> int:
