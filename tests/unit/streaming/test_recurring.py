@@ -222,3 +222,31 @@ def test_a_state_without_these_parameters_resumes_and_one_with_others_does_not()
     plain = tv.StreamPublisher(ROLES, l=2, window=2, seed=1)
     plain.push(TWICE.slice(0, 2))
     assert tv.StreamPublisher.restore(plain.state(), ROLES, l=2, window=2, recurring="ignore")
+
+
+def test_questions_count_records_and_not_counterfeits() -> None:
+    """Ann is alone in slot 1, with the values of a bucket of two: half a record of each."""
+    release, _ = published(
+        table((0, "ann", "flu"), (0, "bob", "tbc"), (1, "ann", "flu")), recurring="invariant"
+    )
+    flu = tv.answer(release, tv.WindowCount(between=(1, 2), where={"value": "flu"}))
+    assert (flu.value, flu.low, flu.high) == (0.5, 0, 1)
+    either = tv.answer(release, tv.WindowCount(between=(1, 2), where={"value": ["flu", "tbc"]}))
+    assert (either.value, either.low, either.high) == (1, 1, 1)
+    assert tv.answer(release, tv.WindowCount(between=(1, 2))).value == 1
+
+
+def test_window_errors_are_those_of_the_answers() -> None:
+    """`measure` answers through counterfeits as recipients do: with the value alone it would be exact."""
+    records = [(0, "bob", "tbc"), *((day, "ann", "flu") for day in range(8))]
+    pair = published(table(*records), recurring="invariant")
+    single = tv.measure(*pair, windows=200, seed=0).window_errors[0]
+    assert single.length == 1
+    assert 0.1 < single.release < 0.5
+
+
+def test_outsiders_who_learn_correlations_do_not_see_which_values_are_counterfeits() -> None:
+    records = table((0, "ann", "flu"), (0, "bob", "tbc"), (1, "ann", "flu"), (2, "bob", "tbc"))
+    breach = tv.attack(*published(records, recurring="invariant"), StreamAdversary("correlation"))
+    assert breach.worst == pytest.approx(0.5)
+    assert tv.attack(*published(records, recurring="invariant")).worst == pytest.approx(0.5)
