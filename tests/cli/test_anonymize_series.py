@@ -271,12 +271,12 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "1 of 40 values are missing, in 1 of 10 series",
         "--fill",
     ),
-    "person twice": (
-        lambda: wide(who=[f"{MARK}-{row // 2}" for row in range(10)]),
+    "person too often": (
+        lambda: wide(who=[f"{MARK}-{max(row, 3)}" for row in range(10)]),
         f"{BAD_WIDE} {SOME}",
         2,
-        "`who` names a person again in 5 rows",
-        "one row per person",
+        "one person has 4 of 10 series, more than 1 in 4",
+        "lower --k to at most 2",
     ),
     "no such column": (
         wide,

@@ -50,7 +50,7 @@ class Collection:
 
     `matrix` has one row per series and one column per instant. `attributes` has the sensitive and kept
     columns, one row per series. `series_of_row` gives the series of each input row, -1 where that was left
-    out.
+    out. `person` numbers the person of each series, if anyone has several.
     """
 
     instants: tuple[str, ...]
@@ -61,6 +61,7 @@ class Collection:
     dropped: int = 0  # series that were left out because a value was missing
     # How many people have a value at each instant, before any is filled in or left out; None if all do.
     readings: Ints | None = None
+    person: Ints | None = None
 
     @property
     def size(self) -> int:
@@ -106,8 +107,8 @@ def read_baskets(table: Any, roles: Roles, **options: Any) -> Relation:
     return read(table, roles, nulls="withhold", needs=("item",), **options)
 
 
-def collect(relation: Relation, fill: Fill | None = None) -> Collection:
-    """The series of a table.
+def collect(relation: Relation, fill: Fill | None = None, *, several: bool = False) -> Collection:
+    """The series of a table; with `several`, a person may have more than one.
 
     >>> table = pa.table({"who": ["a", "b", "a", "b"], "day": [1, 1, 2, 2], "load": [5.0, 7.0, 6.0, None]})
     >>> relation = read_series(table, Roles(respondent="who", time="day", value="load"))
@@ -115,7 +116,7 @@ def collect(relation: Relation, fill: Fill | None = None) -> Collection:
     >>> collection.instants, collection.matrix.tolist()
     (('1', '2'), [[5.0, 6.0], [7.0, 7.0]])
     """
-    collection, missing = _wide(relation) if relation.roles.series else _long(relation, fill)
+    collection, missing = _wide(relation, several=several) if relation.roles.series else _long(relation, fill)
     return _without_gaps(collection, missing, fill) if missing.any() else collection
 
 
@@ -179,17 +180,23 @@ def refuse_rare(collection: Collection, k: int) -> None:
         raise InputError(message, hint=hint, code="rare-instant", facts=facts)
 
 
-def _wide(relation: Relation) -> tuple[Collection, Flags]:
+def _wide(relation: Relation, *, several: bool) -> tuple[Collection, Flags]:
     """One series per row, and which of its values are missing."""
     table, roles = relation.table, relation.roles
-    _refuse_repeated(table, roles.respondent, "series")
+    person = None
+    if roles.respondent is not None and several:
+        _refuse_nulls(table, roles.respondent)
+        who, people = _encoded(table[roles.respondent])
+        person = who if len(people) < len(who) else None
+    else:
+        _refuse_repeated(table, roles.respondent, "series")
     columns = {name: numbers(name, table[name]) for name in roles.series}
     refuse_unusable(columns)
     matrix = np.column_stack([column.values for column in columns.values()])
     missing = np.column_stack([column.missing for column in columns.values()])
     attributes = table.select([*roles.sensitive, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
-    return Collection(tuple(roles.series), matrix, attributes, rows), missing
+    return Collection(tuple(roles.series), matrix, attributes, rows, person=person), missing
 
 
 def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
@@ -231,7 +238,9 @@ def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> 
             message = f"{series} without a single value, so nothing can be filled in"
         raise InputError(message, hint=hint, code="series-gap", facts={"series": people, "values": count})
     # Counted before anything is filled in: a filled value is no reading.
-    readings = np.count_nonzero(~missing, axis=0)
+    readings, person = np.count_nonzero(~missing, axis=0), collection.person
+    if person is not None:
+        readings = np.array([len(np.unique(person[~absent])) for absent in missing.T])
     if fill != "drop":
         matrix = collection.matrix
         matrix[lacking] = _filled(matrix[lacking], ~missing[lacking], fill)
@@ -247,6 +256,7 @@ def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> 
         series_of_row=number[collection.series_of_row],
         dropped=int(np.count_nonzero(lacking)),
         readings=readings,
+        person=None if person is None else person[complete],
     )
 
 

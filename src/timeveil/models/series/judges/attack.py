@@ -32,6 +32,7 @@ from timeveil.models.series.evidence import Evidence, Mask, Published, Records, 
 from timeveil.models.series.evidence.original import Floats, floats_of
 from timeveil.models.series.judges.features import bad
 from timeveil.models.series.judges.means import left_to_the_last
+from timeveil.models.series.judges.owners import Owners, told_together
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 
@@ -50,19 +51,21 @@ class SeriesBreach(Exposure):
     """An attack on a series release, and `before` the same attack on the original.
 
     `after` has the number of published rows that fit what is known of each person: the chance of naming the
-    right one is one in that number. It is 0 for people who were suppressed and, where patterns are not those
-    of each series, for people about whom the adversary bets wrongly. `told` has per sensitive column the
-    chance of each person's true value: the share of rows that fit and have it. `homogeneous` is the share of
-    people for whom all rows that fit have the same value. `p` is k where no pattern is published. Numbers
-    changed for l are read as the nearest number in the original; `copies` has per column with such numbers
-    the rows that counting takes for changed, and with which chance each is. `people` were attacked out of
-    `everyone`. `columns` has what each kept or sensitive column reveals by itself, and `left`, in a release
-    with means, how much of an envelope they leave for a value to someone who knows all others of its group.
+    right one is one in that number. Where people have several series, each is looked for; any row of the
+    person is right, and the number is that of rows per right one. It is 0 for people who were suppressed and,
+    where patterns are not those of each series, for people about whom the adversary bets wrongly. `told` has
+    per sensitive column the chance of each person's true value: the share of rows that fit and have it.
+    `homogeneous` is the share of people for whom all rows that fit have the same value. `p` is k where no
+    pattern is published. Numbers changed for l are read as the nearest number in the original; `copies` has
+    per column with such numbers the rows that counting takes for changed, and with which chance each is.
+    `people` were attacked out of `everyone`. `columns` has what each kept or sensitive column reveals by
+    itself, `left`, in a release with means, how much of an envelope they leave for a value to someone who
+    knows all others of its group, and `together` what all series of a person show, where people have several.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "p", "people", "everyone", "before", "after"),
-        *("share_above_one_in_p", "told", "homogeneous", "copies", "columns", "left"),
+        *("share_above_one_in_p", "told", "homogeneous", "copies", "columns", "left", "together"),
     )
 
     adversary: SeriesAdversary
@@ -78,6 +81,7 @@ class SeriesBreach(Exposure):
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
     copies: Mapping[str, Posterior] = field(default_factory=dict)
     left: Mapping[str, float] = field(default_factory=dict)
+    together: Mapping[str, Posterior] = field(default_factory=dict)
 
     @property
     def unique_before(self) -> float:
@@ -123,7 +127,8 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
     columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
-    looked_for = 0
+    looked_for, rows_per_own = 0, np.ones(len(targets), dtype=np.int64)
+    whose = Owners(evidence) if evidence.release.manifest["series"].get("several") else None
     for person, run in pairs:
         # All pairs of a person are neighbours: where those of each begin.
         begins = np.flatnonzero(np.diff(person, prepend=-1))
@@ -131,7 +136,11 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         looked_for += len(people)
         evidence.progress("looking for people", 0.2 + 0.8 * looked_for / len(targets))
         rows[people] = np.add.reduceat(published.rows[run], begins)
-        right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
+        if whose is None:
+            right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
+        else:
+            own = np.add.reduceat(whose.rows_of(targets[person], run), begins)
+            right[people], rows_per_own[people] = own > 0, np.maximum(own, 1)
         for column in columns.values():
             column.add(people, begins, person, run)
     weight = np.ones(len(targets))
@@ -142,13 +151,14 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         people=len(targets),
         everyone=len(matrix),
         before=Risk(before(targets), weight),
-        after=Risk(np.where(right, rows, 0), weight),
+        after=Risk(np.where(right, rows // rows_per_own, 0), weight),
         told={name: Posterior(c.matching / np.maximum(rows, 1), weight) for name, c in columns.items()},
         homogeneous={name: float(c.single.mean()) if len(targets) else 0.0 for name, c in columns.items()},
         own_patterns=published.own_patterns,
         columns=column_risks(evidence),
         copies={name: c.copies for name, c in columns.items() if c.copies is not None},
         left=left_to_the_last(records),
+        together=told_together(evidence),
     )
 
 

@@ -51,6 +51,7 @@ SENTENCES: Mapping[str, str] = {
     "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
     "outside-envelope": "{series:series} not within the envelope of its group",
     "pattern-not-own": "{series:series} under a pattern that is not its own",
+    "person-twice:group": "{series:series} in a group that has another one of the same person",
     "person-twice:groups": "{series:series} in more than one group or subgroup",
     "person-twice:series": "{series:series} of a person who has one already",
     "row-values": "{surplus:published row} not in the original, {missing} original series not in the release",
@@ -138,9 +139,15 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
     split |= (group == ABSENT) != (subgroup == ABSENT)
     findings.expect_none("person-twice:groups", series=split)
     if original.roles.series and original.roles.respondent is not None:
-        findings.check("nobody has two series")
         people = evidence.original_column(original.roles.respondent)
-        findings.expect_none("person-twice:series", series=len(people.codes) - people.size)
+        if evidence.release.manifest["series"].get("several"):
+            findings.check("nobody has two series in one group")
+            members = np.column_stack([group, people.codes[series.row]])[group != ABSENT]
+            again = len(members) - len(np.unique(members, axis=0))
+            findings.expect_none("person-twice:group", series=again)
+        else:
+            findings.check("nobody has two series")
+            findings.expect_none("person-twice:series", series=len(people.codes) - people.size)
     findings.check("the groups and subgroups of the ledger are the groups and cells of the release")
     published = subgroup != ABSENT
     numbers, number, rows = np.unique(subgroup[published], return_inverse=True, return_counts=True)

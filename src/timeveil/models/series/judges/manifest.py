@@ -36,6 +36,7 @@ MANIFEST = checks.manifest_of(
             "own_patterns": FLAG,
             "perturbed": [checks.TEXT],
             "grouped?": [checks.TEXT],
+            "several?": one_of(True),
         }
     },
     ("group", "low", "high", "mean", "pattern", "level", "sensitive", "keep"),
@@ -121,6 +122,8 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
         findings.expect("statements:part", (part or may_lack) and part == in_order, name=name)
         expected = list(instants if selected is None else selected)
         findings.expect("statements:published", part == expected, name=name)
+    nameless = bool(series.get("several")) and bool(guarantee.get("rows"))
+    findings.expect("statements:several", not nameless)
     findings.expect("statements:center", series["center"] == parameters["center"])
     own_patterns, each = series["own_patterns"], series["levels"] == "each"
     words = "states that patterns are" if own_patterns else "does not state that patterns are"

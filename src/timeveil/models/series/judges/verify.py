@@ -58,6 +58,7 @@ SENTENCES: Mapping[str, str] = {
     "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
     "statements:perturbed": "the manifest states what l changed of columns for which no l is promised",
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
+    "statements:several": "the manifest states several series of a person, and that nobody is named",
     "suppressed:stated": "the manifest states {stated} withheld series, and p is {p}",
     "values-below-l:numbers": "column `{name}` does not hold numbers, and only numbers are changed for l",
     "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
@@ -142,9 +143,9 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
     for name, count in (("groups", len(sizes)), ("cells", len(cells.rows))):
         findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
-    if not manifest["series"].get("grouped"):  # cells of different categories may need more
+    stated, several = counts["suppressed"], manifest["series"].get("several")
+    if not (several or manifest["series"].get("grouped")):  # layers, and cells of categories, may need more
         findings.check(f"fewer than {p} series are stated to be withheld")
-        stated = counts["suppressed"]
         findings.expect("suppressed:stated", stated < p, stated=stated, p=p)
     findings.check(f"every envelope is shared by at least {k} rows")
     if has_patterns:

@@ -37,6 +37,7 @@ from timeveil.models.series.method.grouping import categories_of, eligible, regr
 from timeveil.models.series.method.means import group_means
 from timeveil.models.series.method.paper import kapra, naive
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, numbered_as_met
+from timeveil.models.series.method.people import in_layers, layers_of
 from timeveil.models.series.method.settling import group_numbers, settled_order
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
@@ -121,26 +122,45 @@ def anonymize_series(
     relation = read_series(table, roles, **parameters.reading("fold_spellings"))
     relation = with_risks(relation, parameters.accept_risk)
     refuse_repetition(relation, parameters)
-    collection = collect(relation, parameters.fill)
+    collection = collect(relation, parameters.fill, several=True)
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)
-    _require_k_series(collection.size, parameters.k)
+    _require_k_series(collection, parameters.k)
     published = published_instants(parameters, collection.instants)
     _require_free_names(collection.instants, relation.roles, _ends(parameters))
     grouped = columns_to_group(collection.attributes, sensitive, parameters)
-    categories = categories_of(collection.attributes, grouped)
-    order = settled_order(collection.matrix, collection.attributes, sensitive)
-    order = eligible(order, categories, parameters)
     # Of all work a tenth is behind before the method, and 85 % after it.
-    partition = partitioned(
-        collection.matrix[order], parameters, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
+    partition = _partition(
+        collection, sensitive, grouped, parameters, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
     )
-    partition = regrouped(partition, collection.matrix[order], categories[order], parameters)
     progress("publishing", 0.85)
-    partition = partition.back_from(order, collection.size)
     pair = assemble(parameters, relation, collection, published, partition, grouped, seed)
     progress("done", 1.0)
     return pair
+
+
+def _partition(
+    collection: Collection,
+    sensitive: tuple[str, ...],
+    grouped: tuple[str, ...],
+    parameters: SeriesParameters,
+    progress: Progress,
+) -> Partition:
+    """The partition of the series; nobody is twice in a group."""
+    matrix, attributes = collection.matrix, collection.attributes
+    categories = categories_of(attributes, grouped)
+
+    def formed(rows: Labels, progress: Progress) -> Partition:
+        """Groups of these series alone."""
+        order = settled_order(matrix[rows], attributes.take(pa.array(rows)), sensitive)
+        order = eligible(order, categories[rows], parameters)
+        values, settled = matrix[rows[order]], categories[rows[order]]
+        partition = partitioned(values, parameters, progress)
+        return regrouped(partition, values, settled, parameters).back_from(order, len(rows))
+
+    if collection.person is None:
+        return formed(np.arange(len(matrix)), progress)
+    return in_layers(layers_of(matrix, attributes, collection.person), formed, progress)
 
 
 def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
@@ -182,7 +202,17 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
     return values, pattern
 
 
-def _require_k_series(series: int, k: int) -> None:
+def _require_k_series(collection: Collection, k: int) -> None:
+    series = collection.size
+    most = 1 if collection.person is None or not series else int(np.bincount(collection.person).max())
+    if most > 1 and series // most < k:
+        share = f"one person has {most:,} of {series:,} series, more than 1 in {k}"
+        raise InfeasibleError(
+            f"{share}, so they cannot all be in groups of {k} different people",
+            hint=f"lower {{k}} to at most {series // most}, or leave out some series of that person",
+            code="too-few-people",
+            facts={"people": series // most, "k": k, "best_k": series // most},
+        )
     if series < k:
         count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
         hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
@@ -276,6 +306,7 @@ def assemble(
             "own_patterns": partition.own and parameters.method in ("adaptive", "kapra"),
             "perturbed": list(perturbed),
             **({"grouped": list(grouped)} if grouped else {}),
+            **({} if collection.person is None else {"several": True}),
         },
         "columns": _columns(values, relation, data.schema, _ends(parameters)),
         "parameters": _published_parameters(parameters, published),

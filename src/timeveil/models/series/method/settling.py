@@ -21,7 +21,7 @@ def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ..
     >>> settled_order(np.array([[1.0], [1.0], [1.0], [0.0]]), ill, ("ill",)).tolist()
     [3, 0, 2, 1]
     """
-    order, runs = _by_values(matrix)
+    order, runs = by_values(matrix)
     tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
     if len(tied) and attributes.num_columns:
         rows = attributes.take(pa.array(order[tied]))
@@ -36,7 +36,7 @@ def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ..
     return order
 
 
-def _by_values(rows: Matrix) -> tuple[Labels, Labels]:
+def by_values(rows: Matrix) -> tuple[Labels, Labels]:
     """Rows sorted from the first column to the last, and numbers that equal neighbours share."""
     order = np.argsort(rows[:, 0])
     runs = _equal_runs(rows[order, :1])
@@ -58,7 +58,7 @@ def _equal_runs(rows: Matrix) -> Labels:
 def group_numbers(shown: Sequence[Matrix], group: Labels, content: Labels) -> Labels:
     """The rank of each group by its bounds and means; equal ones by what their rows show."""
     bounds = np.nan_to_num(np.stack(shown, axis=2).reshape(len(shown[0]), -1), nan=-np.inf)
-    order, runs = _by_values(bounds)
+    order, runs = by_values(bounds)
     if len(runs) and runs[-1] + 1 < len(runs):
         rows, begins = runs_of(group)
         contents = [sorted(content[part].tolist()) for part in np.split(rows, begins[1:-1])]

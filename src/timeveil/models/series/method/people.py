@@ -1,0 +1,66 @@
+"""Several series per person, such as the days of a household: no group may have two of one person.
+
+Then the series of a group are as many people, so that k, p and the chance of an outsider are about people,
+and any method will do. The series are dealt to layers: those of a person, from low to high, to one layer
+after the other, so that nobody has two in a layer. There are as many layers as anyone has series, and layers
+differ in size by at most one; each is published as if it were alone. Nobody may have more than one in k of
+all series: a group of k people for each of theirs could not be formed.
+Cost: that of the method, and some sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from timeveil.domain.release import row_keys
+from timeveil.domain.wording import Progress, silent
+from timeveil.models.series.method.partition import Labels, Matrix, Partition
+from timeveil.models.series.method.settling import by_values
+
+Formed = Callable[[Labels, Progress], Partition]  # the groups of some series alone
+
+
+def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
+    """The layer of each series, from 0; what decides is content, not the order of rows or people.
+
+    >>> layers_of(np.array([[1.0], [2.0], [3.0], [4.0]]), pa.table({}), np.array([0, 1, 0, 2])).tolist()
+    [0, 0, 1, 1]
+    """
+    order, runs = by_values(matrix)
+    content = np.empty(len(matrix), np.int64)
+    content[order] = runs
+    if attributes.num_columns:
+        pairs = np.column_stack([content, row_keys(attributes)])
+        content = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    # The series of each person follow each other, from low to high; equal ones are interchangeable.
+    rows = np.lexsort((content, matrix.mean(axis=1), person))
+    series = np.split(rows, np.flatnonzero(np.diff(person[rows])) + 1)
+    series.sort(key=lambda members: content[members].tolist())
+    layer = np.empty(len(matrix), np.int64)
+    layer[np.concatenate(series)] = np.arange(len(matrix)) % max(map(len, series))
+    return layer
+
+
+def in_layers(layer: Labels, formed: Formed, progress: Progress) -> Partition:
+    """The groups of all layers side by side."""
+    group, subgroup = np.full((2, len(layer)), -1, np.int64)
+    parts, layers = list[Partition](), int(layer.max()) + 1
+    groups = subgroups = 0
+    for number in range(layers):
+        progress("forming groups", number / layers)
+        rows = np.flatnonzero(layer == number)
+        part = formed(rows, silent)
+        inside = part.group >= 0
+        group[rows[inside]] = part.group[inside] + groups
+        subgroup[rows[inside]] = part.subgroup[inside] + subgroups
+        groups += int(part.group.max()) + 1
+        subgroups += len(part.symbols)
+        parts.append(part)
+    symbols, levels = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("symbols", "levels")
+    )
+    facts = {"layers": layers, "suppressed": int(np.count_nonzero(group < 0))}
+    return Partition(group, subgroup, symbols, levels, all(part.own for part in parts), facts)
