@@ -293,7 +293,11 @@ def _window(chance: random.Random, rows: Any, axis: str) -> tuple[Any, Any]:
 # Streams: buckets, moved and withheld records. The truth is about what was published.
 
 
-def streams(chance: random.Random) -> Case:
+def generalized_streams(chance: random.Random) -> Case:
+    return streams(chance, generalized=True)
+
+
+def streams(chance: random.Random, *, generalized: bool = False) -> Case:
     slot = chance.choice(["day", "week", None])
     ills: list[Any] = [10, 20, 30, 40] if chance.random() < 0.3 else ["flu", "tbc", "hiv", "none"]
     rows = []
@@ -306,6 +310,9 @@ def streams(chance: random.Random) -> Case:
     how: dict[str, Any] = {"buckets": chance.choice(["anatomy", "anatomy", "none"])}
     if how["buckets"] == "anatomy" and chance.random() < 0.2:
         how = {"protect_slot": 2}
+    if generalized:
+        how = {"groups": "generalize", "k": chance.choice([None, 4])}
+        how["hierarchies"] = chance.choice([None, {"zip": "prefixes:1", "age": "intervals:2,4"}])
     release, ledger = tv.publish_stream(
         pa.Table.from_pylist(rows),
         tv.Roles(respondent="who", time="at", quasi=["zip", "age"], keep=["ward"], sensitive=["ill"]),
@@ -323,7 +330,7 @@ def streams(chance: random.Random) -> Case:
         where = _sets(
             chance,
             lambda: {
-                column: _stream_condition(chance, rows, column)
+                column: _stream_condition(chance, rows, column, ranges=not generalized or column != "zip")
                 for column in chance.sample(["zip", "age", "ward", "ill"], chance.randint(0, 3))
             },
         )
@@ -349,12 +356,12 @@ def _sets(chance: random.Random, draw: Callable[[], dict[str, Any]]) -> Any:
     return sets[0] if len(sets) == 1 else sets
 
 
-def _stream_condition(chance: random.Random, rows: Any, column: str) -> Any:
+def _stream_condition(chance: random.Random, rows: Any, column: str, *, ranges: bool) -> Any:
     values = [chance.choice(rows)[column] for _ in range(2)]
     kind = chance.random()
     if kind < 0.2:
         return values
-    if kind < 0.4 and None not in values:
+    if ranges and kind < 0.4 and None not in values:
         return tuple(sorted(values))
     unknown = 77 if isinstance(rows[0][column], int) else "zz"
     return unknown if kind < 0.5 else values[0]
@@ -564,6 +571,7 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "events": events,
     "events at steps": events_at_steps,
     "streams": streams,
+    "streams in groups": generalized_streams,
     "series": series,
     "baskets": baskets,
     "letters": letters,

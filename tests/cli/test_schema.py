@@ -123,7 +123,7 @@ STREAM = {
         ({**EVENTS, "overwrite": "yes"}, ".overwrite: not boolean"),
         ({**EVENTS, "window": 3}, "unknown window"),
         ({**EVENTS, "command": "serve"}, ".command: another value"),
-        ({**STREAM, "k": 5}, "unknown k"),
+        ({**STREAM, "p": 5}, "unknown p"),
         ({key: value for key, value in STREAM.items() if key != "l"}, "lacks l"),
         ({key: value for key, value in EVENTS.items() if key != "in"}, "lacks in"),
         ({**EVENTS, "granularity": {"fortnight": 2}}, ".granularity.fortnight: not object"),

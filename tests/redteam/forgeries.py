@@ -12,7 +12,7 @@ from typing import Any
 import timeveil as tv
 from tests.redteam.tables import MODELS, Published
 from tests.redteam.trial import Counted, Trial, must
-from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
+from tests.sabotage import patterns, series, stream_groups, streams, time_tables  # noqa: F401
 from tests.sabotage.folders import forged, restated
 from tests.sabotage.tampering import CATALOGUE, counts, in_order, lines, with_lines
 from tests.sabotage.test_hidden_channels import BYTES, SECRET, contents, resealed

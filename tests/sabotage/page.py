@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
+from tests.sabotage import patterns, series, stream_groups, streams, time_tables  # noqa: F401
 from tests.sabotage.folders import DAMAGES
 from tests.sabotage.tampering import CATALOGUE
 

@@ -139,7 +139,7 @@ def in_order(release: tv.Release, table: str = "data") -> tv.Release:
         labels = rows["slot"].to_pylist()
         known = sorted(set(labels))
         rank = pa.array([known.index(label) for label in labels], pa.int64())
-        by = ["rank", *(["bucket"] if "bucket" in rows.column_names else [])]
+        by = ["rank", *(name for name in ("bucket", "group") if name in rows.column_names)]
         ordered = canonical(rows.append_column("rank", rank), by=[*by]).drop_columns(["rank"])
         return with_table(release, ordered, table)
     by = ["group"]

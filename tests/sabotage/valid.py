@@ -246,6 +246,8 @@ shape("stream, buckets, days", _stream(_day, pa.date32(), slot="day"))
 shape("stream, buckets, hours", _stream(_hour, pa.timestamp("s", "UTC"), slot="hour", zone="Europe/Rome"))
 shape("stream, whole", _stream(_step, pa.int64(), buckets="none"))
 shape("stream, whole, days", _stream(_day, pa.date32(), slot="day", buckets="none"))
+shape("stream, groups", _stream(_step, pa.int64(), groups="generalize", hierarchies={"zip": "prefixes:8"}))
+shape("stream, groups, days", _stream(_day, pa.date32(), slot="day", groups="generalize", k=5))
 shape("stream, buckets, packets", _stream(_step, pa.int64(), l=5, protect_slot=3, window=5, allow_loss=True))
 
 shape("stream, again, once", _again("withhold"))

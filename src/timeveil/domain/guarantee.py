@@ -138,6 +138,8 @@ class LDiversity(Promise):
     1 / floor(n / m) where that is more. Records stay, move or are withheld in packets of `true_slot`
     different values.
 
+    With `k`, a bucket is a group of at least k records that share their generalised quasi-identifiers.
+
     >>> LDiversity(3).sentence
     'in every published bucket no sensitive value is held by more than 1 in 3 records'
     >>> LDiversity(4, true_slot=3).as_dict()
@@ -160,8 +162,9 @@ class LDiversity(Promise):
         "true_slot": ", and anyone who knows a record's true slot learns its value with a chance of at most "
         "1 in {0.true_slot}, unless a value is held by more than 1 in {0.true_slot} of that slot's records",
         "about_return": "; {0.about_return}",
+        "k": "; a bucket is a group of at least {0.k} records with the same generalised quasi-identifiers",
     }
-    if_set = ("true_slot", "recurring", "forget_after")
+    if_set = ("true_slot", "recurring", "forget_after", "k")
 
     l: int = parameter("No value may be held by more than 1 in l records.", at_least=2, example=3)
     true_slot: int | None = optional("Promise to someone who knows the true slot.", 2, at_least=2)
@@ -171,6 +174,7 @@ class LDiversity(Promise):
     forget_after: int | None = optional(
         "Number of slots after which people who come back are new.", 365, at_least=2
     )
+    k: int | None = optional("Records that share their generalised quasi-identifiers.", 5, at_least=2)
 
     @property
     def about_return(self) -> str:

@@ -188,7 +188,8 @@ def _open_slots(
 ) -> tuple[Release, tuple[Violation, ...]]:
     opened = {slot.name: _open(slot, files=files, strict=strict) for slot in entries if entries[slot]}
     for name, (slot, _) in opened.items():
-        if not ((strict or is_well_formed(slot)) and "buckets" in slot.manifest["counts"]):
+        counted = {"buckets", "groups"} & set(slot.manifest["counts"])
+        if not ((strict or is_well_formed(slot)) and counted):
             raise damaged(name, f"is not the folder of a slot: its {MANIFEST} does not describe one")
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:
@@ -287,7 +288,7 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
         raise damaged(name, "contains slots of different streams")
     ordered = _in_time_order(name, releases)
     counts = [release.manifest["counts"] for release in ordered]
-    summed = ("rows", "slots", "buckets", "counterfeits")
+    summed = ("rows", "slots", "buckets", "groups", "counterfeits")
     totals = {key: sum(count.get(key, 0) for count in counts) for key in summed if key in counts[0]}
     span = {"first_slot": counts[0]["first_slot"], "last_slot": counts[-1]["last_slot"]}
     shared = _shared(first)
@@ -299,6 +300,8 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     }
     parameters = shared["parameters"] | {name: value for name, value in exceptions.items() if value}
     manifest = {**shared, "parameters": parameters, "counts": {**totals, **span}}
+    if "levels" in first.manifest:
+        manifest["levels"] = _levels(ordered)
 
     def concatenated(table: str) -> pa.Table:
         # Of copies, so that no file of a slot stays open: there may be thousands.
@@ -308,9 +311,22 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     return Release(first.guarantee, manifest, parts)
 
 
+def _levels(releases: Sequence[Release]) -> dict[str, dict[str, list[str]]]:
+    """The labels of all slots by column and level; one that has two levels is listed at the first."""
+    levels: dict[str, dict[str, list[str]]] = {}
+    for release in releases:
+        for column, listed in release.manifest["levels"].items():
+            merged = levels.setdefault(column, {})
+            known = {text for texts in merged.values() for text in texts}
+            for level, texts in listed.items():
+                merged[level] = sorted({*merged.get(level, ()), *(t for t in texts if t not in known)})
+    return levels
+
+
 def _shared(release: Release) -> dict[str, Any]:
     """What the manifests of all slots of a stream have in common."""
-    shared = {key: value for key, value in release.manifest.items() if key not in ("counts", "tables")}
+    own = ("counts", "levels", "tables")
+    shared = {key: value for key, value in release.manifest.items() if key not in own}
     stated = shared["parameters"].items()
     return shared | {"parameters": {key: value for key, value in stated if key not in _EXCEPTIONS}}
 

@@ -56,7 +56,7 @@ _ROLES = {
     "support": "how many people have all of it",
 }
 _ROLES_IN = {
-    "stream": {"sensitive": "sensitive value"},
+    "stream": {"sensitive": "sensitive value", "group": "number of the group within its slot"},
     "patterns": {"pattern": "what people have in common: a list of items; the empty list is everyone"},
 }
 """What columns are, by their role, and where that differs between models."""

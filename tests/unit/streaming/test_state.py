@@ -47,6 +47,7 @@ def begun(**options: Any) -> tv.StreamPublisher:
         {"recurring": "invariant", "jitter": 2, "forget_after": 6},
         {"recurring": "invariant", "late": "move", "first_window": "exact"},
         {"recurring": "withhold", "first_window": "exact", "window": 9, "buckets": "none"},
+        {"groups": "generalize", "hierarchies": {"age": "intervals:10,50"}, "k": 4},
         {"l": 3, "protect_slot": 2, "window": 6, "fillers": 2, "spread": 3},
     ],
     ids="-".join,

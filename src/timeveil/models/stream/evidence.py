@@ -16,14 +16,16 @@ import pyarrow.compute as pc
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
-from timeveil.evidence.codes import Coded, Integers, align, column_of, encode_values, fold, mismatch
+from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, mismatch
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
+from timeveil.reading.columns import without_nan
 
 Mask = npt.NDArray[np.bool_]
-SLOT, BUCKET, COUNT, PACKET = "slot", "bucket", "count", "packet"
+SLOT, BUCKET, GROUP, COUNT, PACKET = "slot", "bucket", "group", "count", "packet"
 NO_PACKET = -1
+STAR = "*"  # the label of every value
 LEDGER_FAULTS = {
     "ledger:model": "the ledger is not that of this release",
     "columns:quasi": "the quasi columns are not those of the original",
@@ -130,6 +132,68 @@ class Evidence(ReleaseEvidence):
         return "sensitive" in self.release.parts
 
     @cached_property
+    def generalized(self) -> bool:
+        """Whether records are in groups whose quasi-identifiers were made equal."""
+        return bool(self.release.manifest["parameters"].get("groups") == "generalize")
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a record's value is one of several, those of its bucket or group."""
+        return self.bucketed or self.generalized
+
+    @property
+    def unit(self) -> str:
+        """The column that numbers buckets or groups."""
+        return GROUP if self.generalized else BUCKET
+
+    @cached_property
+    def k(self) -> int:
+        """The records that must share their generalised quasi-identifiers."""
+        return promised(self.release, "k")
+
+    @cached_property
+    def level_of(self) -> dict[str, dict[str, str]]:
+        """Per generalised column the level of each published label; what is not listed is a value."""
+        stated = self.release.manifest["levels"]
+        return {name: {t: level for level, texts in stated[name].items() for t in texts} for name in stated}
+
+    @cached_property
+    def labels(self) -> dict[str, Coded]:
+        """What the group of each original record is published with; -1 where it is in no group."""
+        names, journeys = self.columns("quasi"), self.journeys
+        classes = classes_of(self.release, [SLOT, GROUP, *names])
+        numbers = self.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
+        # One numbering for the groups of the release and of the ledger.
+        sides = zip(numbers, (journeys.slot, journeys.bucket), strict=True)
+        key, keys = fold(
+            [number_of_each(np.concatenate(side)) for side in sides], len(classes) + len(journeys.slot)
+        )
+        group = np.full(keys, -1, np.int64)
+        group[key[: len(classes)]] = np.arange(len(classes))
+        group = np.where(journeys.published, group[key[len(classes) :]], -1)
+        columns = {name: encode(classes.column(2 + position)) for position, name in enumerate(names)}
+        return {name: Coded(np.append(c.codes, -1)[group], c.values) for name, c in columns.items()}
+
+    def texts(self, name: str) -> list[str | None]:
+        """The values of a quasi-identifier as text, by code; numbers that are none are missing."""
+        values = without_nan(pa.chunked_array([self.original_column(name).values]))
+        texts: list[str | None] = values.cast(pa.string()).to_pylist()
+        return texts
+
+    def contents(self, name: str) -> dict[str | None, set[int]]:
+        """By text of a label, the codes of the values that the run published under it."""
+        mapping, texts = self.private.mappings.get(name), self.texts(name)
+        if mapping is None or "value" not in mapping.column_names:
+            raise mismatch(f"the ledger lacks the mapping of column `{name}`")
+        contents: dict[str | None, set[int]] = {STAR: set(range(len(texts)))}
+        spelt = mapping["value"].cast(pa.string()).to_pylist()
+        levels = [dict(zip(spelt, mapping[c].to_pylist(), strict=True)) for c in mapping.column_names[1:]]
+        for code, text in enumerate(texts):
+            for label in {text, *(level.get(text) for level in levels)}:
+                contents.setdefault(label, set()).add(code)
+        return contents
+
+    @cached_property
     def sensitive_column(self) -> str:
         columns = self.release.manifest["sensitive_columns" if self.bucketed else "columns"]
         return next(str(column["name"]) for column in columns if column["role"] == "sensitive")
@@ -181,7 +245,7 @@ class Evidence(ReleaseEvidence):
         error = mismatch("the ledger's original has times and slots of another kind than the release")
         with raising(error, on=causes):
             times = column_of(data, str(roles.time))
-            bucket = entries.column(BUCKET) if self.bucketed else pa.nulls(len(times), pa.int64())
+            bucket = entries.column(self.unit) if self.grouped else pa.nulls(len(times), pa.int64())
             columns = [self.original_column(name) for name in roles.quasi_columns]
             person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
             if roles.respondent is not None:
@@ -236,7 +300,7 @@ class Evidence(ReleaseEvidence):
     def ledger_facts(self) -> dict[str, bool]:
         """Whether the ledger has the model, the columns and the rows of the release, by name of the fact."""
         entries, original, roles = self.private.entries, self.private.original, self.private.original.roles
-        needed = {"row", "origin", SLOT, *([BUCKET] if self.bucketed else [])}
+        needed = {"row", "origin", SLOT, *([self.unit] if self.grouped else [])}
         same_time = self.release.manifest["time"]["column"] == roles.time
         return {
             "ledger:model": self.private.model == "stream" and same_time,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -62,7 +63,7 @@ class StreamParameters(Reading):
     explored = ("l", "window", "protect_slot")
     stated = ("l", "window", "slot", "move_cost", "first_window", "fill_empty", "filler", "jitter",
               "protect_slot", "spread", "fillers", "buckets", "late", "nulls")
-    unstated = (*READING, "after", "force")
+    unstated = (*READING, "hierarchies", "after", "force")
     secret = ("seed",)
     repeating: ClassVar = {
         "seed": "add the --seed you used, to move the same records",
@@ -100,6 +101,16 @@ class StreamParameters(Reading):
     fillers: int = parameter(
         "With {protect_slot}: number of packets that may move along, so that having been moved reveals less.",
         default=0, at_least=0, at_most=MOST_SLOTS, example=8, applies_with="protect_slot")
+    groups: Literal["buckets", "generalize"] = parameter(
+        "How a slot is published: exact quasi-identifiers in buckets, or groups of records whose "
+        "quasi-identifiers are made equal.",
+        default="buckets", example="generalize")
+    hierarchies: Mapping[str, Any] | None = parameter(
+        "How a quasi-identifier may be coarsened: a file, intervals, log, calendar, prefixes or suppression.",
+        default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW")
+    k: int | None = parameter(
+        "Number of records of a slot that must share their quasi-identifiers; l if not set.",
+        default=None, at_least=2, example=5)
     buckets: Literal["anatomy", "none"] = parameter(
         "How values are published: a second table lists those of each bucket, or each record has its own.",
         default="anatomy", example="none")
@@ -133,6 +144,11 @@ class StreamParameters(Reading):
         """A record is published fewer than this many slots late."""
         return self.window + self.jitter
 
+    @property
+    def generalized(self) -> bool:
+        """Whether records are published in groups with equal quasi-identifiers."""
+        return self.groups == "generalize"
+
     @rule("slot")
     def a_slot_is_a_granularity(self) -> Problem:
         if isinstance(self.slot, str) or type(self.slot).__name__ == "Granularity":
@@ -158,7 +174,27 @@ class StreamParameters(Reading):
         problem = f"`spread` must be below `window`, which is {self.window}, got {self.spread}"
         return problem, "lower {spread}, or raise {window}"
 
-    @rule("protect_slot", "filler", "jitter", "first_window", "buckets", "late")
+    @rule("groups", "hierarchies", "k", "buckets")
+    def groups_are_generalised(self) -> Problem:
+        """Hierarchies and k are about generalised groups, which take the place of buckets."""
+        defaults = {name: type(self).table()[name].default for name in ("hierarchies", "k", "buckets")}
+        changed = [name for name, default in defaults.items() if getattr(self, name) != default]
+        if self.generalized and "buckets" in changed:
+            hint = "leave {buckets} out: every group shows its values beside its records"
+            return "generalised groups and `buckets` exclude each other", hint
+        if not self.generalized and changed not in ([], ["buckets"]):
+            hint = f'add {{groups="generalize"}}, or leave {{{changed[0]}}} out'
+            return f"`{changed[0]}` applies to generalised groups only", hint
+        return None
+
+    @rule("k", "l")
+    def a_group_has_l_values(self) -> Problem:
+        if self.k is None or self.k >= self.l:
+            return None
+        problem = f"`k` must be at least l, which is {self.l}, got {self.k}"
+        return problem, f"use {{k={self.l}}} or more: a group has at least l records anyway"
+
+    @rule("protect_slot", "filler", "jitter", "first_window", "groups", "buckets", "late")
     def packets_exclude_the_plain_method(self) -> Problem:
         """The packet method has its own way of doing what these do."""
         if self.protect_slot is None:
@@ -167,6 +203,7 @@ class StreamParameters(Reading):
             "filler": "packets that wait are counted by {fillers}",
             "jitter": "packets are spread over later slots by {spread}",
             "first_window": "packets need no first window",
+            "groups": "a packet holds because its records share a bucket, and groups would divide it",
             "buckets": "a packet holds because its records share a bucket",
             "late": "a packet holds records of one true slot; put late records into the next stream",
         }
@@ -175,6 +212,13 @@ class StreamParameters(Reading):
                 return f"`protect_slot` and `{name}` exclude each other", f"leave {{{name}}} out: {reason}"
         return None
 
+
+    @rule("recurring", "groups")
+    def people_are_followed_through_buckets(self) -> Problem:
+        if not self.generalized or self.recurring == "ignore":
+            return None
+        hint = "leave {recurring} out: it keeps a person's buckets the same, and groups are formed anew"
+        return "generalised groups and `recurring` exclude each other", hint
 
     @rule("recurring", "protect_slot", "buckets")
     def signatures_need_buckets_and_no_packets(self) -> Problem:

@@ -19,6 +19,9 @@ buckets have these values whichever is theirs.
 
 Correlation: the published slot, where the values of a bucket are not divided equally among its records but by
 what the release shows of who has which values (see `correlation`).
+
+Generalised groups are attacked like buckets: the adversary is assumed to know which group a person is in.
+Labels show nobody's quasi-identifiers, so that correlation can only be learnt from what labels contain.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
 from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
 from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
-from timeveil.models.stream.judges.correlation import learnt_shares
+from timeveil.models.stream.judges.correlation import Shown, learnt_shares, shares_through_labels
+from timeveil.models.stream.judges.labels import contains
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
 
@@ -121,7 +125,7 @@ class _Scene:
     """The complete records; `original` is each one's chance by quasi-identifiers in the original slot."""
 
     def __init__(self, evidence: Evidence) -> None:
-        journeys, self.evidence, self.exact = evidence.linked, evidence, not evidence.bucketed
+        journeys, self.evidence, self.exact = evidence.linked, evidence, not evidence.grouped
         self.rows = rows = np.flatnonzero(journeys.complete)
         self.person, self.value = journeys.person[rows], journeys.value.codes[rows]
         self.values = journeys.value.size
@@ -132,6 +136,11 @@ class _Scene:
         self.packet = None if packets is None else packets[rows]
         names = evidence.private.original.roles.quasi_columns
         self.columns = [evidence.original_column(name).codes[rows] for name in names]
+        self.shown = list[Shown]()
+        if evidence.generalized:
+            labels = [evidence.labels[name].codes[rows] for name in names]
+            pairs = zip(names, self.columns, labels, strict=True)
+            self.shown = [Shown(codes, label, contains(evidence, name)) for name, codes, label in pairs]
         self.original = within(_groups(self.origin, self.quasi), self.value, self.values)
 
     def by_published_slot(self) -> Chances:
@@ -180,8 +189,12 @@ class _Scene:
         record, value, _ = self._values_in(bucket, bucket)
         owner, held, often = self._listed(bucket)
         cell = np.searchsorted(owner * self.values + held, bucket[record] * self.values + value)
-        columns = [number_of_each(codes[published])[0] for codes in self.columns]
-        chance = learnt_shares(record, value, cell, often, columns)
+        if self.shown:
+            columns = [Shown(c.value[published], c.label[published], c.contains) for c in self.shown]
+            chance = shares_through_labels(record, value, often[cell], true, columns)
+        else:
+            codes = [number_of_each(column[published])[0] for column in self.columns]
+            chance = learnt_shares(record, value, cell, often, codes)
         # Rows with the person's quasi-identifiers are equally likely to be theirs.
         candidates = _groups(self.slot[published], self.quasi[published])
         keys, index = np.unique(candidates[record] * self.values + value, return_inverse=True)

@@ -11,6 +11,7 @@ every step.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,3 +62,44 @@ def learnt_shares(
         top = np.repeat(np.maximum.reduceat(logs, begins), length)
         chance = balanced(np.exp(logs - top))
     return chance
+
+
+class Shown(NamedTuple):
+    """A generalised column: codes of values and labels by record, and which label contains which value."""
+
+    value: Integers
+    label: Integers
+    contains: Floats
+
+
+def shares_through_labels(
+    record: Integers, value: Integers, often: Integers, true: Integers, columns: Sequence[Shown]
+) -> Floats:
+    """The same where groups show everyone's value, beside labels instead of quasi-identifiers.
+
+    Only the person's own quasi-identifiers are known. `often` is how many records of the group have the
+    value, `true` the value of each record. How often a quasi-identifier comes with a value is learnt from
+    what all labels contain; how common it is overall is taken to be known.
+
+    >>> person, labels = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
+    >>> sexes = Shown(person, labels, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> pairs, values, true = np.repeat(np.arange(4), 2), np.tile([0, 1], 4), np.array([0, 1, 0, 1])
+    >>> shares_through_labels(pairs, values, np.ones(8, int), true, [sexes])[:2].round(1).tolist()
+    [0.7, 0.3]
+    """
+    values = int(value.max(initial=-1)) + 1
+    logs = np.log(often)
+    for shown, label, contains in columns:
+        cells = np.bincount(label * values + true, minlength=len(contains) * values).reshape(-1, values)
+        overall = np.bincount(shown, minlength=contains.shape[1])[:, None] / max(len(shown), 1)
+        likely = np.repeat(overall, values, axis=1)
+        for _ in range(_ROUNDS):
+            under = contains @ likely
+            expected = likely * (contains.T @ (cells / np.maximum(under, 1e-300))) + _PRIOR * overall
+            likely = expected / expected.sum(axis=0)
+        under = np.maximum(contains @ likely, 1e-300)
+        logs += np.log(likely[shown[record], value] / under[label[record], value])
+    begins = np.flatnonzero(np.diff(record, prepend=-1))
+    length = np.diff(np.append(begins, len(record)))
+    chance = np.exp(logs - np.repeat(np.maximum.reduceat(logs, begins), length))
+    return np.asarray(chance / np.repeat(np.add.reduceat(chance, begins), length))

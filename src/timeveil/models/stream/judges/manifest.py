@@ -24,8 +24,17 @@ MOST_SLOTS = 10_000
 PACKET_PARAMETERS = ("protect_slot", "spread", "fillers")
 # What packets take the place of, or cannot be combined with.
 _EXCLUDED = {"filler": "never", "jitter": 0, "first_window": "grow", "buckets": "anatomy", "late": "refuse"}
-_ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count")
-_FIXED_NAMES = ("slot", "bucket", "count")  # roles whose columns are called the same
+_ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count", "group")
+_FIXED_NAMES = ("slot", "bucket", "count", "group")  # roles whose columns are called the same
+
+
+def _is_labels(value: Any) -> bool:
+    """Lists of texts by name of a level, by name of a column."""
+    levels = list(value.values()) if isinstance(value, Mapping) else [value]
+    lists = [
+        listed for level in levels for listed in (level.values() if isinstance(level, Mapping) else [level])
+    ]
+    return all(isinstance(listed, list) and all(isinstance(t, str) for t in listed) for listed in lists)
 
 
 def _is_name_or_costs(value: Any) -> bool:
@@ -38,12 +47,13 @@ def _is_name_or_costs(value: Any) -> bool:
 _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))
 _COST = Kind("linear, quadratic or a list of numbers", _is_name_or_costs)
 _REACH = from_to(0, MOST_SLOTS)
+_LEVELS = Kind("labels by level, by column", _is_labels)
 
 _RECURRING = {"recurring?": one_of("withhold", "invariant"), "forget_after?": from_to(2, MOST_SLOTS)}
 
 MANIFEST = checks.manifest_of(
     "stream",
-    {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT, **_RECURRING},
+    {"name": one_of("l-diversity"), "l": COUNT, "true_slot?": COUNT, "k?": COUNT, **_RECURRING},
     {"time": {**checks.CLOCK, "slot": or_null(TEXT), "slot_definition": or_null(DEFINITION)}},
     _ROLES,
     {
@@ -59,6 +69,8 @@ MANIFEST = checks.manifest_of(
             "late": one_of("refuse", "move"),
             "fill_empty": FLAG,
             "nulls": one_of("error", "withhold"),
+            "groups?": one_of("buckets", "generalize"),
+            "k?": COUNT,
             "protect_slot?": COUNT,
             "spread?": _REACH,
             "fillers?": _REACH,
@@ -69,10 +81,12 @@ MANIFEST = checks.manifest_of(
             "rows": COUNT,
             "slots": COUNT,
             "buckets?": COUNT,
+            "groups?": COUNT,
             "counterfeits?": COUNT,
             "first_slot": _SLOT,
             "last_slot": _SLOT,
         },
+        "levels?": _LEVELS,
         "sensitive_columns?": [{"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}],
     },
 )
@@ -96,6 +110,12 @@ SENTENCES = {
     "counts:buckets": "the tables have {buckets:bucket}; the manifest states {stated}",
     "counts:counterfeits": "the buckets have {counterfeits:counterfeit}; the manifest states {stated}",
     "counts:slots": "the manifest states {stated:slot}; from the first to the last there are {slots}",
+    "counts:groups": "the table has {groups:group}; the manifest states {stated}",
+    "group": "{groups:group} not numbered from 0 within its slot",
+    "group-labels": "{groups:group} whose records do not have the same labels",
+    "group-people": "{groups:group} with fewer people than promised",
+    "group-size": "{groups:group} with fewer than {k} records; the smallest has {smallest}",
+    "guarantee:k": "`parameters.k` of the manifest is not the k of the promise",
     "guarantee:l": "`parameters.l` of the manifest is not the l of the promise",
     "guarantee:packets": "the manifest has parameters of packets, but not the promise that packets keep",
     "guarantee:recurring": "`recurring` or `forget_after` are not the same in parameters and promise",
@@ -103,6 +123,9 @@ SENTENCES = {
     "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
     "ledger": "{fault}",
     "ledger-rows": "the ledger does not list the rows of its original in order",
+    "labels": "{values:value} of `{name}` published under a label that does not contain it",
+    "levels": "{labels:label} of `{name}` listed in the manifest and not published, or listed twice",
+    "manifest:groups": "the manifest describes groups that its parameters exclude, or the reverse",
     "manifest:buckets": "the manifest describes buckets that its parameters exclude, or the reverse",
     "manifest:clock": "the kind, zone, unit and slot of the time do not fit each other",
     "manifest:count": "`counts.buckets` of the manifest is missing",
@@ -161,8 +184,11 @@ def check_shape(release: Release, findings: Findings) -> bool:
         return False
     manifest, buckets = release.manifest, release.manifest["counts"].get("buckets")
     described = "sensitive_columns" in manifest
-    stated = manifest["parameters"]["buckets"] == "anatomy"
+    generalized = manifest["parameters"].get("groups") == "generalize"
+    stated = manifest["parameters"]["buckets"] == "anatomy" and not generalized
+    described_groups = [name in part for name, part in (("levels", manifest), ("groups", manifest["counts"]))]
     facts = {
+        "manifest:groups": described_groups == [generalized] * 2,
         "manifest:count": buckets is not None or not described,
         "manifest:no-buckets": described or not buckets,
         "manifest:buckets": stated == bool(manifest.get("sensitive_columns")),
@@ -180,8 +206,9 @@ def check_columns(release: Release, findings: Findings) -> bool:
     if not findings.expect("tables", same, tables=len(release.parts), names=names):
         return False
     # One slot first, one bucket or sensitive column last; the sensitive value is in one table only.
-    last = "bucket" if "sensitive" in stated else "sensitive"
-    roles = {"data": ("slot", "quasi", "keep", last), "sensitive": ("slot", "bucket", "sensitive", "count")}
+    last = ["bucket"] if "sensitive" in stated else ["sensitive"]
+    last += ["group"] if "levels" in manifest else []
+    roles = {"data": ("slot", "quasi", "keep", *last), "sensitive": ("slot", "bucket", "sensitive", "count")}
     for table, columns in stated.items():
         checks.check_columns(release, findings, table, sections[table])
         _check_roles(table, columns, roles[table], findings)
@@ -225,6 +252,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     facts = {
         "guarantee": dict(manifest["guarantee"]) == release.guarantee.as_dict(),
         "guarantee:l": parameters["l"] == evidence.l,
+        "guarantee:k": manifest["guarantee"].get("k") == _promised_k(parameters),
         "slot:definition": (None if definition is None else definition.get("name")) == slot,
         "slot:title": definition is None or checks.has_catalogue_title(definition, time),
         "slot:parameter": parameters["slot"] == slot,
@@ -234,6 +262,12 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     findings.expect_all(facts)
     _check_packet_statements(evidence.true_slot, parameters, findings)
     _check_recurring_statements(manifest["guarantee"], manifest, findings)
+
+
+def _promised_k(parameters: Mapping[str, Any]) -> int | None:
+    """The k that the parameters promise: l where it is not set, and none without generalised groups."""
+    generalized = parameters.get("groups") == "generalize"
+    return max(parameters.get("k", 0), parameters["l"]) if generalized else parameters.get("k")
 
 
 def _is_clock(time: Mapping[str, Any]) -> bool:

@@ -9,16 +9,18 @@ compared, not bucketing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers, distinct_pairs, fold, mismatch
+from timeveil.evidence.codes import Integers, fold, mismatch
 from timeveil.evidence.risk import Floats
-from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligible_slots, number_of_each
+from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_each
+from timeveil.models.stream.judges.labels import bits_lost, chances
 from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
+from timeveil.models.stream.judges.ways import bucket_numbers, merged, random_ranks, suppress_only
 
 LENGTHS = (1, 5, 20)
 LEAST_RECORDS = 20  # records of a group, below which a share says little
@@ -85,10 +87,12 @@ class StreamLoss:
     withheld if none were moved, `merge_width` the average number of slots in a merge of snapshots, 0 where no
     merge is possible. `largest_share` is the share of the most common value overall: above 1/l, no window
     helps. `by_group` has the shares by value of each quasi-identifier and of the sensitive column, where two
-    values or more occur often enough. `packets` is about closed packets, where the release has them.
+    values or more occur often enough. `packets` is about closed packets, where the release has them. `bits`
+    is what a published record loses on average, by column: of the sensitive column -log2 P(value | bucket),
+    of a generalised quasi-identifier -log2 P(value | label).
     """
 
-    ALSO: ClassVar = ("suppressed_share", "moved_share")
+    ALSO: ClassVar = ("suppressed_share", "moved_share", "bits_per_row")
 
     rows: int
     slots: int
@@ -104,6 +108,12 @@ class StreamLoss:
     window_errors: tuple[WindowError, ...]
     by_group: tuple[GroupLoss, ...] = ()
     packets: PacketLoss | None = None
+    bits: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def bits_per_row(self) -> float:
+        """Information that a published record loses on average, over all columns."""
+        return sum(self.bits.values())
 
     @property
     def suppressed_share(self) -> float:
@@ -145,6 +155,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> StreamLoss:
         window_errors=tuple(ways.errors(length, windows, rng) for length in LENGTHS),
         by_group=tuple(_by_group(evidence)),
         packets=_measure_packets(evidence),
+        bits=bits_lost(evidence),
     )
 
 
@@ -169,7 +180,7 @@ class _Ways:
 
     def __init__(self, evidence: Evidence, rng: np.random.Generator) -> None:
         journeys, l = evidence.linked, evidence.l
-        self._value, self._exact = journeys.value.codes, not evidence.bucketed
+        self._value, self._exact = journeys.value.codes, not evidence.grouped
         names = evidence.private.original.roles.quasi_columns
         self._quasi = [evidence.original_column(name).codes for name in names]
         rows = np.flatnonzero(journeys.complete)
@@ -197,6 +208,11 @@ class _Ways:
         self.release = self._publication(published, slot, slot + 1, bucket)
         if evidence.alone.any():
             self.release = self._with_counterfeits(published, slot, bucket, *evidence.counterfeits)
+        if evidence.generalized:
+            shown = [evidence.labels[name].codes[published] for name in names]
+            value, alone = self._value[published], np.full(len(published), -1)
+            expected = [chances(evidence, name) for name in names]
+            self.release = Publication(slot, slot + 1, alone, value, shown, chances=expected)
 
     def _with_counterfeits(
         self, rows: Integers, slot: Integers, bucket: Integers, alone_with: Integers, value: Integers
@@ -225,94 +241,6 @@ class _Ways:
     ) -> Publication:
         group = np.full(len(rows), -1) if self._exact or bucket is None else bucket
         return Publication(begin, end, group, self._value[rows], [codes[rows] for codes in self._quasi])
-
-
-def random_ranks(rng: np.random.Generator, *columns: Integers, groups: int | None = None) -> Integers:
-    """The rank of each record among those that are equal in the first `groups` columns, else in all.
-
-    Records are ranked by the other columns, and where they are equal in all of them at random.
-    """
-    order = np.lexsort((rng.random(len(columns[0])), *reversed(columns)))
-    first, position = np.arange(len(order)) == 0, np.arange(len(order))
-    for column in columns[:groups]:
-        first[1:] |= np.diff(column[order]) != 0
-    ranks = np.empty(len(order), dtype=np.int64)
-    # Less the position of the latest record that is the first of its group.
-    ranks[order] = position - np.maximum.accumulate(np.where(first, position, 0))
-    return ranks
-
-
-def suppress_only(slot: Integers, value: Integers, l: int, rng: np.random.Generator) -> Mask:
-    """The records that stay if every slot withholds as few as it can, drawn at random.
-
-    The fewest are withheld by keeping at most L records of each value, with the largest L such that at least
-    l * L are kept (Wang et al. 2010, §III).
-    """
-    index, slots = number_of_each(slot)
-    owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
-    counts = np.split(often, np.searchsorted(owner, np.arange(1, slots)))
-    limit = np.array([largest_level(part, l) for part in counts], np.int64)
-    return random_ranks(rng, slot, value) < limit[index]
-
-
-def largest_level(often: Integers, l: int) -> int:
-    """The most records of one value that an l-eligible selection can hold.
-
-    >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
-    (2, 0)
-    """
-    # Level L adds a record of each value that occurs L times or more, and needs l * L records in all. Ever
-    # fewer are added, so that the levels with enough records are the first ones: their number is the largest.
-    added = np.bincount(often)[:0:-1].cumsum()[::-1]
-    return int(np.count_nonzero(added.cumsum() >= l * np.arange(1, len(added) + 1)))
-
-
-def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:
-    """The bucket of each record; `group` is its slot or merge, which must be l-eligible.
-
-    n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so that
-    a bucket holds a value at most once and has at least l records. Which record of a value goes where is
-    drawn at random.
-
-    >>> rng = np.random.default_rng(0)
-    >>> bucket_numbers(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, rng)
-    array([1, 0, 0, 1, 2, 2])
-    """
-    index, _ = number_of_each(group)
-    number = np.bincount(index) // l
-    # Dealt out in turn: the records of a value are neighbours, so they go to different buckets.
-    turn = random_ranks(rng, group, value, groups=1) % number[index]
-    return np.asarray((np.cumsum(number) - number)[index] + turn)
-
-
-def merged(slot: Integers, value: Integers, l: int) -> tuple[Integers, Integers]:
-    """Merge slots with those that follow until they are l-eligible: where each merge begins and ends.
-
-    What remains at the end joins the merge before, or those before that. If not even all slots together are
-    eligible, there is no merge.
-    """
-    slots, values = int(slot.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
-    owner, kind, often = distinct_pairs(slot, value, values)
-    begins = np.searchsorted(owner, np.arange(slots + 1))
-    total, borders = np.zeros(values, dtype=np.int64), [0]
-
-    def is_eligible() -> bool:
-        return bool(total.max(initial=0) * l <= total.sum())
-
-    for number in range(slots):
-        entries = slice(begins[number], begins[number + 1])
-        total[kind[entries]] += often[entries]
-        if is_eligible():
-            borders.append(number + 1)
-            total[:] = 0
-    if borders[-1] < slots:
-        # Take back merges from the end until what remains is eligible together with them.
-        while len(borders) > 1 and not is_eligible():
-            entries = slice(begins[borders[-2]], begins[borders[-1]])
-            np.add.at(total, kind[entries], often[entries])
-            borders.pop()
-        borders = [*borders, slots] if is_eligible() else []
-    return np.array(borders[:-1], np.int64), np.array(borders[1:], np.int64)
 
 
 def information_loss(evidence: Evidence) -> float:

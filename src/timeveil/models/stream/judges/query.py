@@ -3,7 +3,8 @@
 Quasi-identifiers and kept columns are published unchanged, so they are counted exactly. Which record of a
 bucket has which sensitive value is not published: of m records that fit otherwise, in a bucket of n where c
 have the value, m * c / n are expected (Xiao and Tao 2006), and at least m + c - n and at most the smaller of
-m and c have it.
+m and c have it. Generalised groups show the value of each record, but labels instead of quasi-identifiers: a
+label may contain what is asked for.
 
 All numbers and bounds are about the published records. A record may be published some slots after its own,
 and withheld ones in none, so the truth about the original can be outside the bounds.
@@ -17,7 +18,7 @@ published exactly, and through the buckets where not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ from timeveil.evidence.published import (
 )
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
+from timeveil.models.stream.judges.labels import label_shares
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 QUERIES = (WindowCount,)
@@ -63,6 +65,8 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
         inside = pc.is_in(slots.cast(plain_type(slots.type)), value_set=window)
         return pc.multiply(conditions.mark(batch), inside.cast(pa.int64()))
 
+    if evidence.generalized:
+        return _answer_by_labels(evidence, conditions, mark, rows=rows)
     keys = [SLOT, BUCKET] if sought else []
     classes = classes_of(release, keys, mark)
     fit, holders, size = _in_buckets(evidence, classes, sought, len(conditions.sets))
@@ -72,6 +76,17 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
         each = classes_of(release, keys, mark, each=True)
         listed = marked_rows(release, mark, _in_buckets(evidence, each, sought, len(conditions.sets))[1] > 0)
     return Estimate(value, low=low, high=high, unknown=conditions.unknown, rows=listed)
+
+
+def _answer_by_labels(
+    evidence: Evidence, conditions: Alternatives, mark: Callable[[pa.RecordBatch], pa.Array], *, rows: bool
+) -> Estimate:
+    """Values are beside the records of a group; a label may or may not contain what is asked for."""
+    classes = classes_of(evidence.release, conditions.labelled, mark, each=rows)
+    share = label_shares(evidence, conditions, classes)
+    expected, certain, possible = (share @ np.asarray(classes["rows"])).tolist()
+    listed = marked_rows(evidence.release, mark, share[2] > 0) if rows else None
+    return Estimate(expected, low=certain, high=possible, unknown=conditions.unknown, rows=listed)
 
 
 def _in_buckets(
@@ -152,7 +167,8 @@ class Publication:
     """One way to publish records, sorted by `begin`: each is shown in the slots [begin, end).
 
     `group` is the bucket that publishes its values, or -1 where each record shows its own. The last
-    `counterfeits` of the records do not exist: only their values are published.
+    `counterfeits` of the records do not exist: only their values are published. Where `quasi` are labels,
+    `chances` has per column a function of a value: the share of each label expected to have it.
     """
 
     def __init__(
@@ -163,13 +179,20 @@ class Publication:
         value: Integers,
         quasi: Sequence[Integers],
         counterfeits: int = 0,
+        chances: Sequence[Callable[[int], Floats]] = (),
     ) -> None:
+        self._chances = chances
         order = np.lexsort((group, begin))
         self.exists = (np.arange(len(begin)) < len(begin) - counterfeits)[order]
         self.begin, self.end, self.group = begin[order], end[order], group[order]
         self.value, self.quasi = value[order], [codes[order] for codes in quasi]
         self.widest = int((end - begin).max(initial=1))
         self._counts: dict[Window, float] = {}
+
+    def having(self, column: int, quasi: int, near: slice) -> Floats | npt.NDArray[np.bool_]:
+        """The chance of each record in a range to have a value of a quasi-identifier."""
+        shown = self.quasi[column][near]
+        return self._chances[column](quasi)[shown] if self._chances else shown == quasi
 
     def count(self, window: Window) -> float:
         """The estimate of a window count; windows drawn at random repeat, and are worked out once."""
@@ -201,7 +224,7 @@ def estimate(published: Publication, window: Window) -> float:
     begin, end = published.begin[near], published.end[near]
     weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
     weight = weight * published.exists[near]
-    fits = weight * (published.quasi[column][near] == quasi) if column >= 0 else weight
+    fits = weight * published.having(column, quasi, near) if column >= 0 else weight
     if value < 0:
         return float(fits.sum())
     group, holds = published.group[near], published.value[near] == value

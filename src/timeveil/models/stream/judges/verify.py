@@ -22,7 +22,6 @@ the ledger, each person is followed from slot to slot.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +34,6 @@ from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs
 from timeveil.evidence.published import check_row_order, classes_of
 from timeveil.models.stream.evidence import (
-    BUCKET,
     COUNT,
     NO_PACKET,
     SLOT,
@@ -45,6 +43,7 @@ from timeveil.models.stream.evidence import (
     number_of_each,
     whole_numbers,
 )
+from timeveil.models.stream.judges.groups import check_groups, check_labels, check_row_count, check_values
 from timeveil.models.stream.judges.manifest import SENTENCES, check_columns, check_shape, check_statements
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
@@ -77,17 +76,19 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
             return False
     _check_slots(evidence, findings)
     for table in release.parts:
-        check_row_order(release, (BUCKET,) if evidence.bucketed else (), findings, table, within=SLOT)
+        check_row_order(release, (evidence.unit,) if evidence.grouped else (), findings, table, within=SLOT)
     if evidence.bucketed:
         _check_buckets(evidence, findings)
+    elif evidence.generalized:
+        check_groups(evidence, findings)
     else:
         # Every slot is checked as one bucket.
         classes = classes_of(release, [SLOT, evidence.sensitive_column])
         rows, slot = np.asarray(classes["rows"]), codes.encode(classes.column(0))
-        _check_row_count(rows, release.manifest["counts"]["rows"], findings)
+        check_row_count(rows, release.manifest["counts"]["rows"], findings)
         size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
         value = codes.encode_values(classes.column(1))
-        _check_values(slot.codes, value, rows, size, evidence.l, "slot", findings)
+        check_values(slot.codes, value, rows, size, evidence.l, "slot", findings)
     return True
 
 
@@ -121,7 +122,7 @@ def _stated_number(line: SlotLine, slot: object) -> int:
 
 def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     l, buckets, counts = evidence.l, evidence.buckets, evidence.release.manifest["counts"]
-    _check_row_count(buckets.rows, counts["rows"], findings)
+    check_row_count(buckets.rows, counts["rows"], findings)
     findings.check("the two tables have the same buckets with the same numbers of records")
     in_data = buckets.rows > 0
     findings.expect_none("tables-disagree:apart", buckets=in_data != buckets.listed)
@@ -149,30 +150,7 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
     findings.expect_none("bucket-size", buckets=small, l=l, smallest=smallest)
-    _check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
-
-
-def _check_row_count(rows: Integers, stated: int, findings: Findings) -> None:
-    findings.check("row, slot and bucket counts are those of the manifest")
-    number = int(rows.sum())
-    findings.expect("row-count", number == stated, rows=number, stated=stated)
-
-
-def _check_values(
-    owner: Integers, value: Coded, often: Integers, size: Any, l: int, group: str, findings: Findings
-) -> None:
-    """Every record has a value, and none is too frequent; `often` records of group `owner` have `value`."""
-    findings.check("every record has a sensitive value")
-    # A missing value would set its record apart from those that have one.
-    missing = np.asarray(value.values.is_null())[value.codes]
-    findings.expect("value-missing", not missing.any(), records=int(often[missing].sum()))
-    findings.check(f"no value is held by more than 1 in {l} records of a {group}")
-    pairs, index = np.unique(owner * max(value.size, 1) + value.codes, return_inverse=True)
-    # A value that is listed twice is added up.
-    records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
-    most = np.zeros(len(size), dtype=np.int64)
-    np.maximum.at(most, pairs // max(value.size, 1), records)
-    findings.expect_none("value-too-frequent", groups=most * l > size, group=group, l=l)
+    check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
 
 
 def _check_records(evidence: Evidence, findings: Findings) -> None:
@@ -326,10 +304,13 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     findings.expect_none("conservation", values=difference > 0 if evidence.alone.any() else difference != 0)
     findings.check("the published rows are the original records that were not withheld, one for one")
     columns = [slots]
-    if evidence.bucketed:
-        released_bucket = whole_numbers(column_of(evidence.release.parts["data"], BUCKET))
+    if evidence.grouped:
+        released_bucket = whole_numbers(column_of(evidence.release.parts["data"], evidence.unit))
         columns.append(_numbers(journeys.bucket[published], released_bucket))
-    for name in evidence.columns("quasi", "keep", "sensitive"):
+    if evidence.generalized:
+        check_labels(evidence, findings)
+    exact = () if evidence.generalized else ("quasi",)
+    for name in evidence.columns(*exact, "keep", "sensitive"):
         column = evidence.original_column(name)
         before, after = align(Coded(column.codes[published], column.values), evidence.released_column(name))
         columns.append((before.codes, after.codes, before.size))

@@ -13,14 +13,23 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from timeveil.domain.lines import refuse_loss
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
-from timeveil.models.stream.method.placing import TIES, Chance, Ints, Placement, deal, runs, snapshot_of
+from timeveil.models.stream.method.placing import (
+    TIES,
+    Chance,
+    Ints,
+    Placement,
+    Snapshot,
+    deal,
+    runs,
+    snapshot_of,
+)
+from timeveil.models.stream.method.records import Arrivals, Final, Values
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
@@ -29,55 +38,6 @@ JITTER = b"jitter"
 RECENT = 30  # final slots whose losses are counted apart
 WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK, RETURNING = range(6)
 """What a state says of a record; nothing writes `TAKEN` and `PUBLISHED` any more."""
-
-
-class Arrivals(NamedTuple):
-    """Records sorted by the slot they arrive in: numbers, codes of values, true slots and people.
-
-    `true_slots` is None where every record arrives in its own slot, `people` where they are unknown.
-    """
-
-    slots: Ints
-    records: Ints
-    codes: Ints
-    true_slots: Sequence[int] | None = None
-    people: Sequence[Hashable] | None = None
-
-    def only(self, part: slice) -> Arrivals:
-        origins, people = self.true_slots and self.true_slots[part], self.people and self.people[part]
-        return Arrivals(self.slots[part], self.records[part], self.codes[part], origins, people)
-
-
-class Final(NamedTuple):
-    """A slot that cannot change any more: its records, their values and buckets.
-
-    `packets` has each record's packet and `withheld` pairs of record and packet that were given up, both in
-    the packet method only. `counterfeits` are buckets and codes of values that no record has.
-    """
-
-    slot: int
-    records: Ints
-    codes: Ints
-    buckets: Ints | None
-    packets: Ints | None = None
-    withheld: tuple[tuple[int, int], ...] = ()
-    counterfeits: Ints = np.zeros((2, 0), np.int64)
-
-
-class Values:
-    """The sensitive values of a stream, numbered as they first come."""
-
-    def __init__(self, values: Iterable[Any] = ()) -> None:
-        self.names: list[Any] = list(values)
-        self._codes = {value: code for code, value in enumerate(self.names)}
-
-    def codes(self, dictionary: Sequence[Any]) -> Ints:
-        """Codes of values; new ones get the next numbers."""
-        for value in dictionary:
-            if value not in self._codes:
-                self._codes[value] = len(self.names)
-                self.names.append(value)
-        return np.array([self._codes[value] for value in dictionary], np.int64)
 
 
 class Stream(ABC):
@@ -294,7 +254,10 @@ class WindowStream(Stream):
         # Where people are followed, the window holds each of them once.
         placed = self.placement.place(slot, self.window, {} if self.recurrence else self.people)
         self.emitted = number
-        self.count(published=len(placed.records), slots=1, duplicates=slot.size - len(placed.records))
+        self.count(duplicates=slot.size - len(placed.records))
+        if len(placed.records) < (options.k or 0):
+            placed = self._without(placed)
+        self.count(published=len(placed.records), slots=1)
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))
         if self.true_slots:
@@ -305,7 +268,8 @@ class WindowStream(Stream):
                 self._moved(number - self.true_slots.pop(record), 1)
         sizes = np.fromiter(placed.counts.values(), np.int64)
         codes = np.fromiter(placed.counts, np.int64).repeat(sizes)
-        buckets = deal(number, sizes, options.l, self.chance) if options.buckets == "anatomy" else None
+        bucketed = options.buckets == "anatomy" and not options.generalized
+        buckets = deal(number, sizes, options.l, self.chance) if bucketed else None
         final = Final(number, placed.records, codes, buckets)
         if self.recurrence is not None:
             final = self._with_returning(final, self.recurrence)
@@ -332,6 +296,13 @@ class WindowStream(Stream):
         added = np.array([(record, code) for record, code, _ in published], np.int64).reshape(-1, 2).T
         records, codes = np.concatenate([records, added[0]]), np.concatenate([codes, added[1]])
         return Final(slot, records, codes, np.concatenate([buckets, numbers]), counterfeits=counterfeits)
+
+    def _without(self, placed: Snapshot) -> Snapshot:
+        """Withhold a slot of fewer than k records: they cannot be a group."""
+        for value, records in placed.cells().items():
+            self._withheld(value, records)
+        self.count(few=len(placed.records))
+        return Snapshot(placed.records[:0], {})
 
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""

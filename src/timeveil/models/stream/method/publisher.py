@@ -17,7 +17,8 @@ and some 40 bytes a record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -26,28 +27,36 @@ import pyarrow as pa
 from timeveil.calendar.granularity import GAP, Granularity
 from timeveil.domain.lines import Decimal, Delimiter
 from timeveil.domain.parameter import Parameter
-from timeveil.domain.release import Ledger, Release, decode_dictionaries
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
-from timeveil.domain.wording import Progress, counted, silent
-from timeveil.errors import InputError, ParameterError, raising
+from timeveil.domain.wording import Progress, silent
+from timeveil.errors import InputError, ParameterError
 from timeveil.models.stream.method.arrivals import (
-    Arrived,
     arrivals,
     codes_of,
     python_values,
     reader_of,
     refuse_wide_gap,
 )
-from timeveil.models.stream.method.flow import Arrivals, Final, PacketStream, stream_of
+from timeveil.models.stream.method.flow import PacketStream, stream_of
 from timeveil.models.stream.method.placing import Ints
+from timeveil.models.stream.method.records import Arrivals, Final
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
-from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, followed_facts, run_facts
+from timeveil.models.stream.method.tables import (
+    Layout,
+    PublishedSlot,
+    RowStore,
+    followed_facts,
+    run_facts,
+    typed,
+)
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
-from timeveil.reading.columns import taken, without_nan
+from timeveil.reading.columns import taken
 from timeveil.reading.encoding import Coded, encode, encode_people
 from timeveil.reading.spellings import Spellings
+from timeveil.recoding import Hierarchy
 
 SINCE = Parameter("since", "whole", "Slot that a gap is counted from.", optional=True, example=7)
 
@@ -66,6 +75,9 @@ def publish_stream(
     fill_empty: bool = True,
     filler: Filler = "never",
     jitter: int = 0,
+    groups: Literal["buckets", "generalize"] = "buckets",
+    hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
+    k: int | None = None,
     buckets: Literal["anatomy", "none"] = "anatomy",
     late: Literal["refuse", "move"] = "refuse",
     nulls: Literal["error", "withhold"] = "error",
@@ -124,20 +136,21 @@ def publish_stream(
     finals = stream.arrive(arriving, lambda doing, share: progress(doing, 0.6 + 0.35 * share))
     # Packets that were given up, and those that still wait.
     withheld = [pair for final in finals for pair in final.withheld]
-    if isinstance(stream, PacketStream):
-        waiting = stream.waiting.packets
-        withheld += [(record, packet.number) for packet in waiting for record in packet.records]
+    waiting = stream.waiting.packets if isinstance(stream, PacketStream) else []
+    withheld += [(record, packet.number) for packet in waiting for record in packet.records]
     finals += stream.end()
     stream.refuse_loss(len(codes) // max(int(np.bincount(codes).max(initial=0)), 1))
     progress("done", 1.0)
     layout, store = Layout(settings, relation.roles, arrived.slots, relation.data.schema), RowStore()
     store.add(relation.table, stream.last or 0)
+    finals = list(layout.grouped(finals, store, relation.table))
     release = layout.release(finals, stream.values.names, store)
     origin = np.full(relation.rows, GAP)
     origin[rows] = slots
     stated = {name: release.manifest[name] for name in ("parameters", "time")}
     facts = {**run_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
-    return release, Ledger("stream", layout.entries(origin, finals, withheld), relation, facts=facts)
+    entries = layout.entries(origin, finals, withheld)
+    return release, Ledger("stream", entries, relation, layout.mappings, facts)
 
 
 class StreamPublisher:
@@ -174,6 +187,9 @@ class StreamPublisher:
         fill_empty: bool = True,
         filler: Filler = "never",
         jitter: int = 0,
+        groups: Literal["buckets", "generalize"] = "buckets",
+        hierarchies: Mapping[str, Hierarchy | str | Path | pa.Table] | None = None,
+        k: int | None = None,
         buckets: Literal["anatomy", "none"] = "anatomy",
         late: Literal["refuse", "move"] = "refuse",
         nulls: Literal["error", "withhold"] = "error",
@@ -273,7 +289,7 @@ class StreamPublisher:
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
         arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
-        rows, true_slot = self._typed(arrived), arrived.slot
+        rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
         self._refuse_late(true_slot)
         coded = None if arrived.incomplete or self._held_back else arrived.coded
         if self._held_back is not None:
@@ -288,6 +304,8 @@ class StreamPublisher:
             refuse_wide_gap(np.sort(slot), max(begin, default=None), max_gap)
         if len(slot) and self._layout is None:
             self._layout = Layout(self._settings, self._settings.roles, arrived.slots, rows.schema)
+        if self._layout is not None:
+            self._layout.learn(rows)  # a value without a label is refused before anything is taken
         relation, late = arrived.relation, int(np.count_nonzero(true_slot != slot))
         self._stream.count(read=relation.rows, folded=sum(relation.folded.values()))
         self._stream.count(incomplete=arrived.incomplete, withheld=arrived.incomplete)
@@ -324,34 +342,6 @@ class StreamPublisher:
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]
         return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))
-
-    def _typed(self, arrived: Arrived) -> pa.Table:
-        """The columns that are needed later, in the types of the first push."""
-        roles, layout = self._settings.roles, self._layout
-        person = [] if roles.respondent is None else [roles.respondent]
-        columns = [*person, *roles.sensitive, *roles.quasi_columns, *roles.keep]
-        rows = arrived.relation.table.select(columns)
-        if arrived.incomplete:
-            rows = rows.take(pa.array(arrived.rows))
-        if layout is None:
-            return decode_dictionaries(rows)
-        if len(arrived.slot) and arrived.slots != layout.slots:
-            message = f"column `{roles.time}` has times of another kind than in earlier snapshots"
-            raise InputError(message, hint="use the same kind of times in every snapshot")
-        if rows.schema.equals(layout.schema):
-            return rows
-        rows, typed, hint = decode_dictionaries(rows), [], "use the same types in every snapshot"
-        for field, expected in zip(rows.schema, layout.schema, strict=True):
-            kinds = f"{field.type} but was {expected.type} in earlier snapshots"
-            error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)
-            with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
-                typed.append(rows.column(field.name).cast(expected.type))
-            if field.name in (*person, *roles.sensitive):
-                typed[-1] = without_nan(typed[-1])  # which text may have become
-                if count := typed[-1].null_count:
-                    message = f"column `{field.name}` has {counted(count, 'cell')} without a number"
-                    raise InputError(message, hint="correct them, or leave those records out", code="nulls")
-        return pa.table(typed, schema=layout.schema)
 
     def _refuse_late(self, slot: Ints) -> None:
         if self._settings.options.late == "move" or self._stream.last is None:
@@ -392,7 +382,7 @@ class StreamPublisher:
         slots, layout = [], self._layout
         if layout is None:  # no record came
             return []
-        for final in finals:
+        for final in layout.grouped(finals, self._rows):
             release = layout.release([final], self._stream.values.names, self._rows)
             slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
         if self._stream.emitted is not None:

@@ -28,6 +28,8 @@ from timeveil.domain.roles import Derived, Roles, require_roles
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
+from timeveil.recoding import Hierarchy, hierarchy_from
+from timeveil.recoding.values import bad_hierarchy
 
 RESERVED = ("slot", "bucket", "count")  # columns that a release has besides those of the input
 
@@ -46,6 +48,7 @@ class Settings:
     options: StreamParameters
     promise: LDiversity
     costs: Costs
+    hierarchies: Mapping[str, Hierarchy]
     seed: int = field(repr=False)
 
     @property
@@ -80,6 +83,7 @@ class Settings:
         remembered: dict[str, Any] = {
             **self.options.lasting(),
             "slot": slot.as_dict() if isinstance(slot, Granularity) else slot,
+            "hierarchies": {name: [*rule.names] for name, rule in self.hierarchies.items()} or None,
             "move_cost": [str(cost * costs.unit) for cost in costs.move],
             "withhold_cost": [str(costs.withhold * costs.unit), digest],
             "roles": [roles.respondent, roles.time, [*roles.quasi_columns], self.sensitive, [*roles.keep]],
@@ -95,9 +99,17 @@ def settings_from(roles: Roles, options: StreamParameters) -> Settings:
     if recurring and roles.respondent is None:
         message = f"`recurring` is `{recurring}`, but no column says whose the records are"
         raise RolesError(message, hint="name the {respondent} column", code="role-missing")
-    promise = LDiversity(options.l, options.protect_slot, recurring, options.forget_after)
+    if options.generalized:
+        refuse_clashes(roles, ("group",))
+    hierarchies = {column: hierarchy_from(source) for column, source in (options.hierarchies or {}).items()}
+    for column in hierarchies:
+        if column not in roles.quasi_columns:
+            message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
+            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
+    k = (options.k or options.l) if options.generalized else None
+    promise = LDiversity(options.l, options.protect_slot, recurring, options.forget_after, k)
     seed = secrets.randbits(128) if options.seed is None else options.seed
-    return Settings(roles, options, promise, costs_from(options), seed)
+    return Settings(roles, options, promise, costs_from(options), hierarchies, seed)
 
 
 def check_roles(roles: Roles) -> None:
@@ -110,7 +122,12 @@ def check_roles(roles: Roles) -> None:
     if roles.until or any(isinstance(quasi, Derived) for quasi in roles.quasi):
         message = "a quasi-identifier derived from the time reveals the true slot of a record that was moved"
         raise RolesError(message, hint="leave {until}, weekday, hour_of_day and month_of_year out")
-    clashes = [name for name in RESERVED if name in roles.published]
+    refuse_clashes(roles, RESERVED)
+
+
+def refuse_clashes(roles: Roles, reserved: Sequence[str]) -> None:
+    """Refuse published columns with the name of a column that a release has besides them."""
+    clashes = [name for name in reserved if name in roles.published]
     if clashes:
         message = f"the release has a column {' and '.join(f'`{name}`' for name in clashes)} of its own"
         raise RolesError(message, hint="rename that column before reading", code="column-clash")

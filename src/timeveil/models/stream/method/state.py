@@ -27,6 +27,7 @@ from timeveil.models.stream.method.arrivals import Slots, codes_of, python_value
 from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
 from timeveil.models.stream.method.placing import Ints, snapshot_of
+from timeveil.models.stream.method.records import Values
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
@@ -185,7 +186,7 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
     rows = held_back = None
     if tables:
         records, values, names, *followed = (pa.ipc.open_stream(table).read_all() for table in tables)
-        stream.values = flow.Values(python_values(values["values"]))
+        stream.values = Values(python_values(values["values"]))
         bookkeeping = np.array([records[name].to_numpy() for name in BOOKKEEPING])
         standing = bookkeeping[2]
         rows = pa.table(records.columns[: -len(BOOKKEEPING)], names=names["names"].to_pylist())

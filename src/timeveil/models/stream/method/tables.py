@@ -1,6 +1,7 @@
 """Slots as they are published: the tables, and the manifest of a release of one slot or of many.
 
-Table `data` has the quasi-identifiers with a bucket, table `sensitive` the values of each bucket with counts.
+Table `data` has the quasi-identifiers with a bucket, table `sensitive` the values of each bucket with counts;
+with generalised groups, table `data` has it all.
 Rows are sorted by slot, bucket and all other published columns, so their order says nothing else. Nothing
 about moved or withheld records is in the manifest.
 """
@@ -21,10 +22,15 @@ from timeveil.calendar.granularity import GAP
 from timeveil.domain.release import Deferred, Release, decode_dictionaries, row_keys
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
-from timeveil.models.stream.method.arrivals import Slots
-from timeveil.models.stream.method.flow import Final, Stream
+from timeveil.domain.wording import counted
+from timeveil.errors import InputError, raising
+from timeveil.models.stream.method.arrivals import Arrived, Slots
+from timeveil.models.stream.method.flow import Stream
+from timeveil.models.stream.method.groups import Grouping
 from timeveil.models.stream.method.placing import Ints
+from timeveil.models.stream.method.records import Final
 from timeveil.models.stream.method.settings import Settings
+from timeveil.reading.columns import without_nan
 
 DENSE = 8  # A table over a range of numbers beats a sort, up to this many entries per number
 Columns = list[tuple[str, str, pa.DataType]]  # name, role and type
@@ -36,8 +42,9 @@ class PublishedSlot:
 
     `slot` is its label, or its number where slots are numbers; `index` counts slots without holes. `data`
     has the columns slot, quasi, keep and bucket; `sensitive` slot, bucket, the sensitive column and count.
-    Without buckets `data` has the sensitive column itself and `sensitive` is None. `release` is all of it as
-    a release of one slot, to be written, verified and queried; its tables are made when first read.
+    With generalised groups `data` has slot, labels, keep, the sensitive column and group. Without buckets
+    `data` has the sensitive column itself. Then `sensitive` is None. `release` is all of it as a release of
+    one slot, to be written, verified and queried; its tables are made when first read.
     """
 
     slot: str | int
@@ -67,17 +74,53 @@ class Layout:
     def __init__(self, settings: Settings, roles: Roles, slots: Slots, schema: pa.Schema) -> None:
         self.settings, self.roles, self.slots, self.schema = settings, roles, slots, schema
         self._parameters = settings.published()
-        self.bucketed = settings.options.buckets == "anatomy"
-        self.copied = [*roles.quasi_columns, *roles.keep, *(() if self.bucketed else roles.sensitive)]
+        options = settings.options
+        self.grouping = Grouping(settings, schema) if options.generalized else None
+        self.bucketed = options.buckets == "anatomy" and self.grouping is None
+        self.numbered = options.buckets == "anatomy"  # records have the number of a bucket or group
+        self.unit = "bucket" if self.grouping is None else "group"
+        quasi = roles.quasi_columns
+        self.copied = [*(quasi if self.grouping is None else ()), *roles.keep]
+        self.copied += () if self.bucketed else roles.sensitive
         role = {**dict.fromkeys(roles.keep, "keep"), roles.sensitive[0]: "sensitive"}
-        slot, bucket = ("slot", "slot", slots.type), ("bucket", "bucket", pa.int32())
+        slot, bucket = ("slot", "slot", slots.type), (self.unit, self.unit, pa.int32())
         types, names = decode_dictionaries(schema.empty_table()).schema, (*self.copied, *roles.sensitive)
         *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
-        self.data_columns: Columns = [slot, *columns, *([bucket] if self.bucketed else [])]
+        labels = [] if self.grouping is None else [(name, "quasi", pa.string()) for name in quasi]
+        unit = [] if options.buckets == "none" else [bucket]
+        self.data_columns: Columns = [slot, *labels, *columns, *unit]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
         tables = (self.data_columns, self.sensitive_columns)
         self._schemas = [pa.schema([(name, kind) for name, _, kind in table]) for table in tables]
         self._ranked: tuple[pa.Array, Ints] = (pa.array([], value[2]), np.zeros(0, np.int64))
+
+    def learn(self, rows: pa.Table) -> None:
+        """Label the values of quasi-identifiers that are generalised."""
+        if self.grouping is not None:
+            self.grouping.learn(rows)
+
+    @property
+    def mappings(self) -> dict[str, pa.Table]:
+        """What each value is published as at every level, where quasi-identifiers are generalised."""
+        return (
+            {}
+            if self.grouping is None
+            else {n: ladder.mapping for n, ladder in self.grouping.ladders.items()}
+        )
+
+    def grouped(
+        self, finals: Sequence[Final], rows: RowStore, everyone: pa.Table | None = None
+    ) -> Sequence[Final]:
+        """Final slots divided into groups, where quasi-identifiers are generalised.
+
+        `everyone` are the rows whose values a ledger maps to labels, published or not.
+        """
+        if self.grouping is None:
+            return finals
+        if everyone is not None:
+            self.learn(everyone)
+        records = joined(final.records for final in finals)
+        return list(self.grouping.form(finals, rows.take(records, [*self.grouping.ladders])))
 
     def release(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> Release:
         """Final slots, one after another, as a release; tables are made when first read.
@@ -90,18 +133,32 @@ class Layout:
         if self.bucketed:
             parts["sensitive"] = Deferred(lambda: self._sensitive(finals, names))
         buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
-        return Release(self.settings.promise, self._manifest(len(records), buckets, finals), parts)
+        manifest = self._manifest(len(records), buckets, finals)
+        if self.grouping is not None:
+            manifest["levels"] = self.grouping.levels(finals)
+        return Release(self.settings.promise, manifest, parts)
 
     def _data(self, part: pa.Table, at: Ints, finals: Sequence[Final]) -> pa.Table:
         """Table `data`: the rows of a part of the store that are at these positions."""
         slot, bucket = slots_of_records(finals), joined(final.buckets for final in finals)
         content = row_keys(part)[at] if self.copied else at  # a table without columns has no rows
-        order = np.lexsort((content, bucket, slot) if self.bucketed else (content, slot))
+        order = np.lexsort((content, bucket, slot) if self.numbered else (content, slot))
         rows = part.take(pa.array(at[order]))
         if any(map(pa.types.is_dictionary, rows.schema.types)):  # a cast is a tenth of what a slot costs
             rows = decode_dictionaries(rows)
-        buckets = [pa.array(bucket[order].astype(np.int32))] if self.bucketed else []
-        return pa.table([self._labels(slot), *rows.columns, *buckets], schema=self._schemas[0])
+        buckets = [pa.array(bucket[order].astype(np.int32))] if self.numbered else []
+        labels = self._generalized(finals, slot, bucket[order]) if self.grouping else []
+        return pa.table([self._labels(slot), *labels, *rows.columns, *buckets], schema=self._schemas[0])
+
+    def _generalized(self, finals: Sequence[Final], slot: Ints, group: Ints) -> list[pa.Array]:
+        """The labels of rows that are sorted by slot and group, one array per quasi-identifier."""
+        labels = [label for final in finals for label in final.labels]
+        columns = range(len(self.roles.quasi_columns))
+        texts = [pa.array([of_group[column].text for of_group in labels], pa.string()) for column in columns]
+        # Each group of a slot is a run, and runs are in the order of the labels.
+        begins = np.zeros(len(group), np.int64)
+        begins[1:] = (np.diff(group) != 0) | (np.diff(slot) != 0)
+        return [column.take(pa.array(begins.cumsum())) for column in texts]
 
     def _sensitive(self, finals: Sequence[Final], names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value, counterfeits included."""
@@ -153,11 +210,11 @@ class Layout:
             "row": pa.array(np.arange(len(origin))),
             "origin": self._labels(origin, incomplete),
             "slot": self._labels(by_row(slots_of_records(finals)), missing),
-            "bucket": pa.nulls(len(origin), pa.int32()),
+            self.unit: pa.nulls(len(origin), pa.int32()),
         }
-        if self.bucketed:
+        if self.numbered:
             buckets = by_row(joined(final.buckets for final in finals))
-            entries["bucket"] = pa.array(buckets, pa.int32(), mask=missing)
+            entries[self.unit] = pa.array(buckets, pa.int32(), mask=missing)
         if self.settings.options.protect_slot is not None:
             packet = by_row(joined(final.packets for final in finals))
             for record, number in withheld:
@@ -194,7 +251,7 @@ class Layout:
             "counts": {
                 "rows": rows,
                 "slots": len(finals),
-                "buckets": buckets,
+                f"{self.unit}s": buckets,
                 "first_slot": self.slots.label(finals[0].slot) if finals else None,
                 "last_slot": self.slots.label(finals[-1].slot) if finals else None,
             },
@@ -204,6 +261,38 @@ class Layout:
         if self.bucketed:
             manifest["sensitive_columns"] = _described(self.sensitive_columns)
         return manifest
+
+
+def typed(arrived: Arrived, roles: Roles, layout: Layout | None) -> pa.Table:
+    """The columns that are needed later, in the types of the first push."""
+    person = [] if roles.respondent is None else [roles.respondent]
+    columns = [*person, *roles.sensitive, *roles.quasi_columns, *roles.keep]
+    rows = arrived.relation.table.select(columns)
+    if arrived.incomplete:
+        rows = rows.take(pa.array(arrived.rows))
+    if layout is None:
+        return decode_dictionaries(rows)
+    if len(arrived.slot) and arrived.slots != layout.slots:
+        message = f"column `{roles.time}` has times of another kind than in earlier snapshots"
+        raise InputError(message, hint="use the same kind of times in every snapshot")
+    if rows.schema.equals(layout.schema):
+        return rows
+    rows, cast, hint = (
+        decode_dictionaries(rows),
+        list[pa.ChunkedArray](),
+        "use the same types in every snapshot",
+    )
+    for field, expected in zip(rows.schema, layout.schema, strict=True):
+        kinds = f"{field.type} but was {expected.type} in earlier snapshots"
+        error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)
+        with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
+            cast.append(rows.column(field.name).cast(expected.type))
+        if field.name in (*person, *roles.sensitive):
+            cast[-1] = without_nan(cast[-1])  # which text may have become
+            if count := cast[-1].null_count:
+                message = f"column `{field.name}` has {counted(count, 'cell')} without a number"
+                raise InputError(message, hint="correct them, or leave those records out", code="nulls")
+    return pa.table(cast, schema=layout.schema)
 
 
 class RowStore:
@@ -274,6 +363,7 @@ def run_facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]
         "duplicates": tally["duplicates"],
         "incomplete": tally["incomplete"],
         **followed_facts(stream),
+        **({"few": tally["few"]} if settings.options.k else {}),
     }
 
 

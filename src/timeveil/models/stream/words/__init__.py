@@ -48,7 +48,9 @@ class Facts(ReleaseFacts):
         self.true_slot: int | None = evidence.true_slot
         self.recurring: str | None = evidence.recurring
         self.forget_after: int | None = evidence.release.manifest["guarantee"].get("forget_after")
-        self.bucketed: bool = self.parameters["buckets"] != "none"
+        self.generalized: bool = evidence.generalized
+        self.bucketed: bool = evidence.bucketed
+        self.unit: str = evidence.unit if evidence.grouped else "slot"
         self.furthest: int = evidence.reach - 1
 
     @cached_property
@@ -86,7 +88,7 @@ class Facts(ReleaseFacts):
     @cached_property
     def learnt(self) -> StreamBreach | None:
         """The attack by someone who learns who has which values; None where it would take long."""
-        if self.breach is None or not (self.counts["buckets"] and self.original.roles.quasi_columns):
+        if self.breach is None or not (self.evidence.grouped and self.original.roles.quasi_columns):
             return None
         if self.original.rows > LEARNABLE_ROWS:
             return None
@@ -114,14 +116,15 @@ class Facts(ReleaseFacts):
     @property
     def withheld(self) -> dict[str, int]:
         """How many records were withheld, by reason."""
-        names = ("duplicates", "repeats", "incomplete")
-        duplicates, repeats, incomplete = (self.run.get(name, 0) for name in names)
+        names = ("duplicates", "repeats", "incomplete", "few")
+        duplicates, repeats, incomplete, few = (self.run.get(name, 0) for name in names)
         return {
-            "to keep the promise": self.run.get("withheld", 0) - duplicates - repeats - incomplete,
+            "to keep the promise": self.run.get("withheld", 0) - duplicates - repeats - incomplete - few,
             "because the person already has a record in that slot": duplicates,
             "because the person was published before"
             + (" with other values" if self.recurring == "invariant" else ""): repeats,
             "without a time, a person or a value": incomplete,
+            f"in slots of fewer than {self.parameters.get('k')} records": few,
         }
 
     def figures(self) -> list[tuple[str, Any]]:
@@ -130,7 +133,7 @@ class Facts(ReleaseFacts):
             ("records published", counts["rows"]),
             ("slots", counts["slots"]),
             ("from and to", f"{counts['first_slot']} to {counts['last_slot']}" if counts["rows"] else "none"),
-            ("buckets", counts["buckets"]),
+            ("groups", counts["groups"]) if self.generalized else ("buckets", counts["buckets"]),
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
@@ -209,7 +212,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     if f.original.roles.respondent is not None:
         several = f.returning or attack(f.evidence, StreamAdversary("several-slots"))
         tried.append((several, several.l if f.recurring and not f.forget_after else None))
-    if f.counts["buckets"] and f.original.roles.quasi_columns and f.original.rows <= CHEAP_ROWS:
+    if f.evidence.grouped and f.original.roles.quasi_columns and f.original.rows <= CHEAP_ROWS:
         tried.append((f.learnt or attack(f.evidence, StreamAdversary("correlation")), None))
     attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
     progress("measuring", 0.6)

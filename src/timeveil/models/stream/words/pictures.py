@@ -98,7 +98,7 @@ def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
 
 def bucket_picture(evidence: Evidence) -> Picture | None:
     """Buckets, or slots where there are none, by their number of records."""
-    what, keys = ("bucket", ["slot", "bucket"]) if evidence.bucketed else ("slot", ["slot"])
+    what, keys = (evidence.unit, ["slot", evidence.unit]) if evidence.grouped else ("slot", ["slot"])
     counts = evidence.release.table.group_by(keys).aggregate([([], "count_all")])
     sizes = np.asarray(counts["count_all"]).astype(np.int64)
     promise = f"No value is held by more than 1 in {evidence.l} records."

@@ -1,0 +1,113 @@
+"""Does every generalised group keep the promise, and does every record lie under the labels of its group?
+
+A recipient can count the records of a group and of each of its values, and see that its labels are the same
+in all rows. With the ledger, people are counted, and every label must be one of the original value's, by the
+mapping of the run and by what the label says of itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from timeveil.evidence.checks import Findings
+from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode, encode_values, fold
+from timeveil.evidence.conditions import EXACT, period_of, share_of
+from timeveil.evidence.published import classes_of
+from timeveil.models.stream.evidence import GROUP, SLOT, Evidence, number_of_each, whole_numbers
+from timeveil.reading.table import moments
+
+
+def check_groups(evidence: Evidence, findings: Findings) -> None:
+    """What the table shows: groups of k records with equal labels, and no value too frequent."""
+    release, l, k = evidence.release, evidence.l, evidence.k
+    quasi, counts = evidence.columns("quasi"), release.manifest["counts"]
+    classes = classes_of(release, [SLOT, GROUP, *quasi, evidence.sensitive_column])
+    slot, number = evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
+    owner, groups = fold([number_of_each(slot), number_of_each(number)], len(slot))
+    rows, value = np.asarray(classes["rows"]), encode_values(classes.column(-2))
+    check_row_count(rows, counts["rows"], findings)
+    findings.expect("counts:groups", groups == counts["groups"], groups=groups, stated=counts["groups"])
+    findings.check("groups are numbered from 0 within each slot")
+    first = np.zeros((2, groups), np.int64)
+    first[:, owner] = slot, number
+    in_slot = np.arange(groups) - np.searchsorted(first[0], first[0])
+    findings.expect_none("group", groups=first[1] != in_slot)
+    findings.check("all records of a group have the same labels")
+    columns = [encode(classes.column(position + 2)) for position in range(len(quasi))]
+    label, labels = fold([(column.codes, column.size) for column in columns], len(slot))
+    owners, _, _ = distinct_pairs(owner, label, labels)
+    findings.expect_none("group-labels", groups=np.bincount(owners, minlength=groups) > 1)
+    findings.check(f"every group has at least {k} records")
+    size = np.bincount(owner, rows, groups).astype(np.int64)
+    smallest = int(size.min(initial=k))
+    findings.expect_none("group-size", groups=size < k, k=k, smallest=smallest)
+    check_values(owner, value, rows, size, l, "group", findings)
+    findings.check("the labels that the manifest lists are published, each at one level")
+    for name, column in zip(quasi, columns, strict=True):
+        listed = [text for texts in release.manifest["levels"].get(name, {}).values() for text in texts]
+        strangers = len(listed) - len(set(listed) & set(column.values.to_pylist()))
+        findings.expect_none("levels", labels=strangers, name=name)
+
+
+def check_row_count(rows: Integers, stated: int, findings: Findings) -> None:
+    """As many rows as the manifest states."""
+    findings.check("row, slot and bucket counts are those of the manifest")
+    number = int(rows.sum())
+    findings.expect("row-count", number == stated, rows=number, stated=stated)
+
+
+def check_values(
+    owner: Integers, value: Coded, often: Integers, size: Integers, l: int, group: str, findings: Findings
+) -> None:
+    """Every record has a value, and none is too frequent; `often` records of group `owner` have `value`."""
+    findings.check("every record has a sensitive value")
+    # A missing value would set its record apart from those that have one.
+    missing = np.asarray(value.values.is_null())[value.codes]
+    findings.expect("value-missing", not missing.any(), records=int(often[missing].sum()))
+    findings.check(f"no value is held by more than 1 in {l} records of a {group}")
+    pairs, index = np.unique(owner * max(value.size, 1) + value.codes, return_inverse=True)
+    # A value that is listed twice is added up.
+    records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
+    most = np.zeros(len(size), dtype=np.int64)
+    np.maximum.at(most, pairs // max(value.size, 1), records)
+    findings.expect_none("value-too-frequent", groups=most * l > size, group=group, l=l)
+
+
+def check_labels(evidence: Evidence, findings: Findings) -> None:
+    """With the ledger: enough people in every group, and every record under the labels of its group."""
+    journeys, rows = evidence.journeys, np.flatnonzero(evidence.journeys.published)
+    if evidence.private.original.roles.respondent is not None:
+        findings.check(f"every group has at least {evidence.k} different people")
+        columns = [number_of_each(journeys.slot[rows]), number_of_each(journeys.bucket[rows])]
+        group, groups = fold(columns, len(rows))
+        owner, _, _ = distinct_pairs(group, journeys.person[rows], int(journeys.person.max(initial=0)) + 1)
+        findings.expect_none("group-people", groups=np.bincount(owner, minlength=groups) < evidence.k)
+    findings.check("every record lies under the labels of its group")
+    for name in evidence.columns("quasi"):
+        values, labels, contents = (
+            evidence.original_column(name),
+            evidence.labels[name],
+            evidence.contents(name),
+        )
+        labelled = (
+            labels.codes[rows] >= 0
+        )  # a record in no published group has no label, and is missed elsewhere
+        pairs = distinct_pairs(values.codes[rows[labelled]], labels.codes[rows[labelled]], labels.size)
+        texts, meanings = evidence.texts(name), _meanings(values.values, evidence.texts(name))
+        wrong = 0
+        for value, label in zip(*(column.tolist() for column in pairs[:2]), strict=True):
+            text = labels.values[label].as_py()
+            level = evidence.level_of[name].get(text, EXACT)
+            meaning = meanings[value] if period_of(level) else texts[value]
+            wrong += value not in contents.get(text, ()) or not share_of(level, text, meaning)[-1]
+        findings.expect_none("labels", values=wrong, name=name)
+
+
+def _meanings(values: pa.Array, texts: list[str | None]) -> list[str | None]:
+    """Dates as calendar labels read them; other values as they are."""
+    dates = moments(values)
+    if dates is None:
+        return texts
+    days = dates[0].astype("M8[s]").astype(str).tolist()
+    return [None if text is None else day for text, day in zip(texts, days, strict=True)]
