@@ -188,8 +188,8 @@ def _open_slots(
 ) -> tuple[Release, tuple[Violation, ...]]:
     opened = {slot.name: _open(slot, files=files, strict=strict) for slot in entries if entries[slot]}
     for name, (slot, _) in opened.items():
-        counted = {"buckets", "groups"} & set(slot.manifest["counts"])
-        if not ((strict or is_well_formed(slot)) and counted):
+        well_formed = strict or is_well_formed(slot)
+        if not (well_formed and {"buckets", "groups"} & set(slot.manifest["counts"])):
             raise damaged(name, f"is not the folder of a slot: its {MANIFEST} does not describe one")
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:
