@@ -157,16 +157,16 @@ def row_order(table: pa.Table, by: Sequence[str] = ()) -> Ints:
     if table.num_rows == 0:
         return np.zeros(0, np.int64)
     row_bits = table.num_rows.bit_length()
-    first, *others = _words(table, by, WORD_BITS - row_bits)
+    first, *more_words = _words(table, by, WORD_BITS - row_bits)
     # Word and row in one number: a plain sort of numbers is several times faster than one that moves rows.
     numbers = np.sort(first << row_bits | np.arange(table.num_rows))
     order: Ints = numbers & ((1 << row_bits) - 1)
-    if others:
+    if more_words:
         numbers >>= row_bits
         same = np.concatenate([[False], numbers[1:] == numbers[:-1], [False]])
         tied = np.flatnonzero(same[1:] | same[:-1])
         rows = order[tied]
-        order[tied] = rows[np.lexsort((*(word[rows] for word in reversed(others)), numbers[tied]))]
+        order[tied] = rows[np.lexsort((*(word[rows] for word in reversed(more_words)), numbers[tied]))]
     return order
 
 
@@ -178,8 +178,8 @@ def row_keys(table: pa.Table, by: Sequence[str] = ()) -> Ints:
     """
     if table.num_rows == 0:
         return np.zeros(0, np.int64)
-    key, *others = _words(table, by, WORD_BITS)
-    for word in others:
+    key, *more_words = _words(table, by, WORD_BITS)
+    for word in more_words:
         key = _dense(key) * table.num_rows + _dense(word)
     return key
 

@@ -306,10 +306,10 @@ class Visits:
             key = _numbered(key)[1].astype(np.int64)
         # Owner and cell in one word: a plain sort of numbers instead of a sort by two keys.
         key = np.sort(key << cell_bits | cell_of_row)
-        visitors, again = rows, np.flatnonzero(key[1:] == key[:-1]) + 1
-        if again.size:  # several rows of one person in one cell are one visit
-            visitors = rows - np.bincount(key[again] & ((1 << cell_bits) - 1), minlength=rows.size)
-            key = np.delete(key, again)
+        visitors, repeats = rows, np.flatnonzero(key[1:] == key[:-1]) + 1
+        if repeats.size:  # several rows of one person in one cell are one visit
+            visitors = rows - np.bincount(key[repeats] & ((1 << cell_bits) - 1), minlength=rows.size)
+            key = np.delete(key, repeats)
         cell = (key & ((1 << cell_bits) - 1)).astype(np.int32)
         before = _previous(position_of[cell], key >> cell_bits)
         return cls(quasi_of, position_of, rows, visitors, cell, before), cell_of_row

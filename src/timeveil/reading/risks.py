@@ -174,11 +174,11 @@ def refuse_repetition(
         common = people_in_common(relation, ledger.original)
         if common == 0 or is_apart(ledger) or values["force"]:
             continue
-        shown = f"the release of ledger {number} of `after` shows {common or 0:,} people of this table"
+        message = f"the release of ledger {number} of `after` shows {common or 0:,} people of this table"
         if common is None:
-            shown = f"this table and that of ledger {number} of `after` do not both name their people"
+            message = f"this table and that of ledger {number} of `after` do not both name their people"
         raise ParameterError(
-            f"{shown}, and nothing is promised over several releases of {contents}",
+            f"{message}, and nothing is promised over several releases of {contents}",
             hint="publish other people, or go on with {force=True}: each release keeps its promise alone",
             code="same-people",
             facts={"ledger": number, "people": common},

@@ -121,9 +121,9 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     before, after = _candidates(evidence, adversary, mask)
     targets = _targets(len(matrix), adversary.sample, (before, after.counts), rng)
     pairs = after.fits(targets)
-    shown = published.pattern[np.isin(published.pattern, _known_shape(adversary, published))]
-    if adversary.pattern and len(shown) and not published.own_patterns:
-        pairs = _nearest(records, targets, pairs, shown)
+    pattern_instants = published.pattern[np.isin(published.pattern, _known_shape(adversary, published))]
+    if adversary.pattern and len(pattern_instants) and not published.own_patterns:
+        pairs = _nearest(records, targets, pairs, pattern_instants)
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
     columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
@@ -139,8 +139,8 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         if whose is None:
             right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
         else:
-            own = np.add.reduceat(whose.rows_of(targets[person], run), begins)
-            right[people], rows_per_own[people] = own > 0, np.maximum(own, 1)
+            own_rows = np.add.reduceat(whose.rows_of(targets[person], run), begins)
+            right[people], rows_per_own[people] = own_rows > 0, np.maximum(own_rows, 1)
         for column in columns.values():
             column.add(people, begins, person, run)
     weight = np.ones(len(targets))
@@ -172,14 +172,14 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
     if adversary.pattern:
         position = positions(z_normalised(matrix, published.center))
         level = evidence.release.manifest["parameters"]["max_level"]
-        known = _known_shape(adversary, published)
-        symbols = symbols_at(position, level).astype(np.int16)[:, known]
-        before = before.with_symbols(symbols, level, position[:, known])
+        known_instants = _known_shape(adversary, published)
+        symbols = symbols_at(position, level).astype(np.int16)[:, known_instants]
+        before = before.with_symbols(symbols, level, position[:, known_instants])
         exact = None if exact is None else np.hstack([exact, symbols])
         if published.own_patterns:
-            shown = np.flatnonzero(np.isin(published.pattern, known))
-            letters = published.symbols[:, shown], published.levels[:, shown]
-            after = after.with_symbols(*letters, position[:, published.pattern[shown]])
+            columns = np.flatnonzero(np.isin(published.pattern, known_instants))
+            letters = published.symbols[:, columns], published.levels[:, columns]
+            after = after.with_symbols(*letters, position[:, published.pattern[columns]])
     if exact is None:
         return before.counts, after
     # What is known exactly, and the same of everybody, is looked up: nothing has to be searched.

@@ -143,8 +143,8 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
         if evidence.release.manifest["series"].get("several"):
             findings.check("nobody has two series in one group")
             members = np.column_stack([group, people.codes[series.row]])[group != ABSENT]
-            again = len(members) - len(np.unique(members, axis=0))
-            findings.expect_none("person-twice:group", series=again)
+            repeats = len(members) - len(np.unique(members, axis=0))
+            findings.expect_none("person-twice:group", series=repeats)
         else:
             findings.check("nobody has two series")
             findings.expect_none("person-twice:series", series=len(people.codes) - people.size)
@@ -294,8 +294,8 @@ def _check_perturbed(
     before, after = (np.bincount(codes, minlength=sides[2]) for codes in sides[:2])
     # Each value of the column that is in more rows than before: it was nobody's, and is in one row.
     more = after > before
-    taken = int(np.count_nonzero(more & ((before > 0) | (after > 1))))
-    findings.expect_none("changed-values:taken", values=taken, name=name)
+    collisions = int(np.count_nonzero(more & ((before > 0) | (after > 1))))
+    findings.expect_none("changed-values:taken", values=collisions, name=name)
 
 
 # A bound of d significant digits is the double nearest to a decimal of d digits, and nothing in between: what

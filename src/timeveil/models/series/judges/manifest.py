@@ -139,8 +139,11 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
         findings.expect(
             "statements:perturbed", columns == [column for column in allowed if column in columns]
         )
-    both = set(series["perturbed"]) & set(series.get("grouped", ()))
+    in_both = set(series["perturbed"]) & set(series.get("grouped", ()))
     perturbs = parameters.get("l_method") == "perturb"
-    facts = {"statements:both": not both, "statements:epsilon": perturbs == bool(parameters.get("epsilon"))}
+    facts = {
+        "statements:both": not in_both,
+        "statements:epsilon": perturbs == bool(parameters.get("epsilon")),
+    }
     findings.expect_all(facts)
     return len(findings.violations) == before

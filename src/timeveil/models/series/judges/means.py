@@ -54,13 +54,13 @@ def middles(published: Published) -> Floats:
     low, high = published.low, published.high
     if published.mean is None:
         return low / 2 + high / 2
-    width, known = high - low, np.isfinite(published.mean)
-    shown = known & (width > 0)
-    share = np.where(shown, published.mean - low, 0.0) / np.where(shown, width, 1.0)
-    weight = np.where(shown, published.rows[:, None], 0)
+    width, stated = high - low, np.isfinite(published.mean)
+    stepped = stated & (width > 0)
+    share = np.where(stepped, published.mean - low, 0.0) / np.where(stepped, width, 1.0)
+    weight = np.where(stepped, published.rows[:, None], 0)
     falls = (share * weight).sum(axis=0) <= weight.sum(axis=0) / 2
     step = width / group_sizes(published)[:, None]
-    return np.where(known, published.mean, np.where(falls, low + step, high - step))
+    return np.where(stated, published.mean, np.where(falls, low + step, high - step))
 
 
 def mean_bounds(published: Published) -> Bounds:
@@ -69,10 +69,10 @@ def mean_bounds(published: Published) -> Bounds:
     if published.mean is None:
         return low, high
     half = (0.5 + _ROUNDING) * (high - low) / group_sizes(published)[:, None]
-    known = np.isfinite(published.mean)
+    stated = np.isfinite(published.mean)
     return (
-        np.where(known, np.maximum(published.mean - half, low), low),
-        np.where(known, np.minimum(published.mean + half, high), high),
+        np.where(stated, np.maximum(published.mean - half, low), low),
+        np.where(stated, np.minimum(published.mean + half, high), high),
     )
 
 
@@ -90,10 +90,10 @@ def check_steps(runs: Published, findings: Findings) -> None:
         return
     findings.check("every mean is a step between the bounds of its envelope, and not near one of them")
     width, size = runs.high - runs.low, group_sizes(runs)[:, None]
-    known, flat = np.isfinite(runs.mean), width == 0
-    step = np.rint((np.where(known, runs.mean, runs.low) - runs.low) / np.where(flat, 1.0, width) * size)
+    stated, flat = np.isfinite(runs.mean), width == 0
+    step = np.rint((np.where(stated, runs.mean, runs.low) - runs.low) / np.where(flat, 1.0, width) * size)
     inner = (step >= _INNER) & (step <= size - _INNER) & (runs.mean == runs.low + width * (step / size))
-    wrong = np.where(flat, runs.mean != runs.low, known & ~inner)
+    wrong = np.where(flat, runs.mean != runs.low, stated & ~inner)
     findings.expect_none("mean:step", rows=runs.rows[wrong.any(axis=1)].sum())
 
 
@@ -107,12 +107,12 @@ def check_against(mean: Floats, values: Floats, begins: Integers, bounds: Bounds
     low, width = bounds[0], bounds[1] - bounds[0]
     shares = np.repeat(low, size, axis=0)
     shares = (values - shares) / np.repeat(np.where(width == 0, 1.0, width), size, axis=0)
-    position, known = np.add.reduceat(shares, begins), np.isfinite(mean)
-    step = np.where(known, mean - low, 0.0) / np.where(width == 0, 1.0, width) * size[:, None]
+    position, stated = np.add.reduceat(shares, begins), np.isfinite(mean)
+    step = np.where(stated, mean - low, 0.0) / np.where(width == 0, 1.0, width) * size[:, None]
     outer = np.minimum(position, size[:, None] - position) < _INNER - 0.5 + _ROUNDING
-    wrong: Mask = known & (width > 0) & (np.abs(step - position) > 0.5 + _ROUNDING)
+    wrong: Mask = stated & (width > 0) & (np.abs(step - position) > 0.5 + _ROUNDING)
     findings.expect_none("mean-differs", groups=wrong.any(axis=1))
-    findings.expect_none("mean-missing", groups=(~known & ~outer).any(axis=1))
+    findings.expect_none("mean-missing", groups=(~stated & ~outer).any(axis=1))
 
 
 def left_to_the_last(records: Records) -> dict[str, float]:

@@ -177,9 +177,9 @@ def other_losses(records: Records) -> dict[str, float]:
     published, released = records.published, records.released
     if not len(published.pattern) or not len(released):
         return {}
-    some = released[np.unique(np.linspace(0, len(released) - 1, MOST_COMPARED).astype(np.int64))]
-    z = z_normalised(records.matrix[some], published.center)[:, published.pattern]
-    shapes = published.shapes()[records.run[some]][:, published.pattern]
+    sampled = released[np.unique(np.linspace(0, len(released) - 1, MOST_COMPARED).astype(np.int64))]
+    z = z_normalised(records.matrix[sampled], published.center)[:, published.pattern]
+    shapes = published.shapes()[records.run[sampled]][:, published.pattern]
     names = DISTANCES[1:] if z.shape[1] <= MOST_WARPED else ("euclidean",)
     return {name: float(distances(name, z, shapes).mean()) for name in names}
 

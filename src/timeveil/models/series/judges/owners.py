@@ -38,7 +38,7 @@ def told_together(evidence: Evidence) -> dict[str, Posterior]:
     inside, rows = records.released, records.published.rows
     column = evidence.original_column(str(evidence.private.original.roles.respondent))
     _, person = np.unique(column.codes[records.series.row[inside]], return_inverse=True)
-    run, told = records.run[inside], dict[str, Posterior]()
+    run, posteriors = records.run[inside], dict[str, Posterior]()
     for name in columns_of(evidence.release, "sensitive"):
         if name in stated["perturbed"]:
             continue
@@ -59,5 +59,5 @@ def told_together(evidence: Evidence) -> dict[str, Posterior]:
         np.minimum.at(least, person, code)
         constant = np.bincount(person, weights=code != least[person]) == 0
         true = np.isin(key, np.arange(len(least)) * size + least) & constant[key // size]
-        told[name] = Posterior(likely[true] / total[key[true] // size], np.ones(int(true.sum())))
-    return told
+        posteriors[name] = Posterior(likely[true] / total[key[true] // size], np.ones(int(true.sum())))
+    return posteriors

@@ -173,21 +173,21 @@ def _by_expression(published: Published, query: ExpressionRange) -> Fit:
         ("functions", "An expression by name."),
     ):
         Parameter(name, "mapping", meaning).check(getattr(query, name))
-    asked = []
+    questions = []
     for key, span in query.ranges.items():
         expression = Expression.read(query.functions.get(key, key), published.instants)
-        asked.append((expression, *ends(f"`{key}`", span)))
-    names = list(dict.fromkeys(name for expression, _, _ in asked for name in expression.instants))
+        questions.append((expression, *ends(f"`{key}`", span)))
+    names = list(dict.fromkeys(name for expression, _, _ in questions for name in expression.instants))
     low, high = envelopes_at(published, published.index_of(names))
     extent, fit = estimate.extent_of(published), np.ones((3, len(published.rows)))
-    for expression, least, most in asked:
+    for expression, least, most in questions:
         columns = [names.index(name) for name in expression.instants]
         under, over, defined = expression.bounds(low[:, columns], high[:, columns])
         fit[1] *= defined & (under >= least) & (over <= most)
         fit[2] *= (under <= most) & (over >= least)
     inside = np.clip(low, *extent), np.clip(high, *extent)
     guess = shares(
-        asked, {name: (inside[0][:, n], inside[1][:, n]) for n, name in enumerate(names)}, len(low)
+        questions, {name: (inside[0][:, n], inside[1][:, n]) for n, name in enumerate(names)}, len(low)
     )
     fit[0] = np.where(fit[1] > 0, 1.0, guess * fit[2])
     return fit

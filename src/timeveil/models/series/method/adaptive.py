@@ -108,10 +108,10 @@ def improved(
     parent = np.searchsorted(groups, subgroups[:-1], side="right") - 1
     layout = Layout(order, groups, subgroups, parent, Axes(series).features(series, LEAN))
     u, unit = positions(z_normalised(matrix, center)), partition.facts["value_unit"] / series.scale
-    again = _improved(
+    improved = _improved(
         u, series, layout, Alphabet(max_level, one_level), (shape_weight, unit, effort, 0), kinds, silent
     )
-    return replace(again, facts={**partition.facts, **again.facts})
+    return replace(improved, facts={**partition.facts, **improved.facts})
 
 
 def _improved(

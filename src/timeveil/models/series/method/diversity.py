@@ -174,17 +174,17 @@ def _perturbed(
     decimals = next((n for n in range(_DIGITS) if (np.round(values, n) == values).all()), _DIGITS)
     # Texts and floats have room for more decimals where all near numbers are taken.
     fixed = pa.types.is_integer(kind) or pa.types.is_decimal(kind)
-    taken = set(values.tolist())
+    existing = set(values.tolist())
     # Through text, the new numbers are written in the column's own type.
     texts = np.asarray(column.cast(kind).cast(pa.string()), dtype=object)
     for row, value in zip(rows.tolist(), values[rows].tolist(), strict=True):
         near = value + chance.uniform(-epsilon, epsilon, _TRIES)
         digits = range(decimals, decimals + 1 if fixed else _DIGITS + 1)
         draws = (draw for digit in digits for draw in (np.round(near, digit) + 0.0).tolist())
-        free = next((draw for draw in draws if draw not in taken and abs(draw - value) <= epsilon), None)
+        free = next((draw for draw in draws if draw not in existing and abs(draw - value) <= epsilon), None)
         if free is None:
             message = f"column `{name}` has too few numbers within {epsilon:g} of each other that nobody has"
             raise ParameterError(message, hint="raise {epsilon}", facts={"column": name})
-        taken.add(free)
+        existing.add(free)
         texts[row] = np.format_float_positional(free, trim="-")
     return pa.chunked_array([pa.array(texts, pa.string()).cast(kind).cast(column.type)])

@@ -252,9 +252,9 @@ def assemble(
     low, high = envelopes(matrix, partition.group)
     if parameters.round_outward is not None:
         low, high = rounded_outward(low, high, parameters.round_outward)
-    shown = [low, high]
+    statistics = [low, high]
     if parameters.means:
-        shown.append(group_means(matrix, partition.group, low, high))
+        statistics.append(group_means(matrix, partition.group, low, high))
     cell_of, letters, levels, rank = _cells(partition, [instants.index(name) for name in pattern])
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
@@ -264,14 +264,14 @@ def assemble(
     ranks = pa.array(np.append(rank, -1)[cell_of])
     visible = [ranks, *attributes.columns]
     content = row_keys(pa.table(visible, names=[f"{position}" for position in range(len(visible))]))
-    number = group_numbers(shown, partition.group, content)
+    number = group_numbers(statistics, partition.group, content)
     series = np.flatnonzero(partition.group >= 0)
     order = series[np.lexsort((content[series], number[partition.group[series]]))]
     group, cell = number[partition.group[order]], cell_of[order]
     columns: dict[str, Any] = {"group": pa.array(group + 1, pa.int32())}
     by_number = np.argsort(number)
     for column, name in enumerate(values):
-        for end, numbers in zip(_ends(parameters), shown, strict=True):
+        for end, numbers in zip(_ends(parameters), statistics, strict=True):
             columns[f"{name}_{end}"] = pa.array(numbers[by_number, column][group], from_pandas=True)
     width, one_level = len(pattern), parameters.method != "adaptive"
     if pattern:

@@ -54,10 +54,10 @@ def learnt_shares(
     prior = often[cell].astype(float)
     chance = balanced(prior)
     for _ in range(_ROUNDS):
-        held, logs = np.bincount(value, chance, values) + _PRIOR, np.log(prior)
+        holders, logs = np.bincount(value, chance, values) + _PRIOR, np.log(prior)
         for key, share in zip(keys, overall, strict=True):
             together = np.bincount(key, chance, len(share) * values).reshape(len(share), values)
-            logs += np.log((together + _PRIOR * share[:, None]) / held).ravel()[key]
+            logs += np.log((together + _PRIOR * share[:, None]) / holders).ravel()[key]
         # The most likely value of each record first, so that no number is too small.
         top = np.repeat(np.maximum.reduceat(logs, begins), length)
         chance = balanced(np.exp(logs - top))
@@ -89,16 +89,16 @@ def shares_through_labels(
     """
     values = int(value.max(initial=-1)) + 1
     logs = np.log(often)
-    for shown, label, contains in columns:
+    for codes, label, contains in columns:
         cells = np.bincount(label * values + true, minlength=len(contains) * values).reshape(-1, values)
-        overall = np.bincount(shown, minlength=contains.shape[1])[:, None] / max(len(shown), 1)
+        overall = np.bincount(codes, minlength=contains.shape[1])[:, None] / max(len(codes), 1)
         likely = np.repeat(overall, values, axis=1)
         for _ in range(_ROUNDS):
             under = contains @ likely
             expected = likely * (contains.T @ (cells / np.maximum(under, 1e-300))) + _PRIOR * overall
             likely = expected / expected.sum(axis=0)
         under = np.maximum(contains @ likely, 1e-300)
-        logs += np.log(likely[shown[record], value] / under[label[record], value])
+        logs += np.log(likely[codes[record], value] / under[label[record], value])
     begins = np.flatnonzero(np.diff(record, prepend=-1))
     length = np.diff(np.append(begins, len(record)))
     chance = np.exp(logs - np.repeat(np.maximum.reduceat(logs, begins), length))

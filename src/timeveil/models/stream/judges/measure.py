@@ -209,10 +209,10 @@ class _Ways:
         if evidence.alone.any():
             self.release = self._with_counterfeits(published, slot, bucket, *evidence.counterfeits)
         if evidence.generalized:
-            shown = [evidence.labels[name].codes[published] for name in names]
+            label_codes = [evidence.labels[name].codes[published] for name in names]
             value, alone = self._value[published], np.full(len(published), -1)
             expected = [chances(evidence, name) for name in names]
-            self.release = Publication(slot, slot + 1, alone, value, shown, chances=expected)
+            self.release = Publication(slot, slot + 1, alone, value, label_codes, chances=expected)
 
     def _with_counterfeits(
         self, rows: Integers, slot: Integers, bucket: Integers, alone_with: Integers, value: Integers

@@ -55,10 +55,10 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
     columns = evidence.columns("quasi", "keep", "sensitive")
     conditions = Alternatives(release, query.where, list(dict.fromkeys([*columns, secret])))
     window, sought = _slots_in(evidence, query.between), dict[int, npt.NDArray[np.bool_]]()
-    for number, one in enumerate(conditions.sets if evidence.bucketed else ()):
-        if secret in one.by_value:
-            sought[number] = np.asarray(one.met(secret, evidence.buckets.value.values))
-            del one.by_value[secret]
+    for number, condition_set in enumerate(conditions.sets if evidence.bucketed else ()):
+        if secret in condition_set.by_value:
+            sought[number] = np.asarray(condition_set.met(secret, evidence.buckets.value.values))
+            del condition_set.by_value[secret]
 
     def mark(batch: pa.RecordBatch) -> pa.Array:
         slots = batch.column(SLOT)
@@ -191,8 +191,8 @@ class Publication:
 
     def having(self, column: int, quasi: int, near: slice) -> Floats | npt.NDArray[np.bool_]:
         """The chance of each record in a range to have a value of a quasi-identifier."""
-        shown = self.quasi[column][near]
-        return self._chances[column](quasi)[shown] if self._chances else shown == quasi
+        codes = self.quasi[column][near]
+        return self._chances[column](quasi)[codes] if self._chances else codes == quasi
 
     def count(self, window: Window) -> float:
         """The estimate of a window count; windows drawn at random repeat, and are worked out once."""

@@ -266,15 +266,15 @@ def _check_recurring(evidence: Evidence, findings: Findings) -> None:
     records = np.flatnonzero(journeys.published)
     records = records[np.lexsort((journeys.slot[records], journeys.person[records]))]
     person, slot = journeys.person[records], journeys.slot[records]
-    again = np.zeros(len(records), dtype=bool)
-    again[1:] = person[1:] == person[:-1]
-    near = again.copy()
+    is_repeat = np.zeros(len(records), dtype=bool)
+    is_repeat[1:] = person[1:] == person[:-1]
+    near = is_repeat.copy()
     near[1:] &= (np.diff(slot) <= horizon) if horizon else True
     if evidence.recurring == "withhold":
         findings.expect_none("person-again", records=near)
         return
     alone = evidence.alone[records]
-    findings.expect_none("signature:first", records=alone & ~again)
+    findings.expect_none("signature:first", records=alone & ~is_repeat)
     buckets = evidence.buckets
     # The values of each bucket as one text of bytes, in the order of their codes.
     order = np.lexsort((buckets.value.codes, buckets.owner))
@@ -282,7 +282,7 @@ def _check_recurring(evidence: Evidence, findings: Findings) -> None:
     texts = {number: part.tobytes() for number, part in enumerate(parts)}
     numbers = buckets.index(slot, journeys.bucket[records]).tolist()
     signature = np.array([texts.get(number, b"") for number in numbers], dtype=object)
-    changed = near | (again & alone)
+    changed = near | (is_repeat & alone)
     changed[1:] &= signature[1:] != signature[:-1]
     findings.expect_none("signature", records=changed)
 

@@ -105,8 +105,8 @@ def arrivals(table: Any, settings: Settings, reader: Reader) -> Arrived:
     """Read a table of records and find the slot of each."""
     if isinstance(table, Relation):
         check_roles(table.roles)
-    relation, known = (table, None) if isinstance(table, Relation) else reader.read(table)
-    relation, coded = _checked(relation, known, settings)
+    relation, value_codes = (table, None) if isinstance(table, Relation) else reader.read(table)
+    relation, coded = _checked(relation, value_codes, settings)
     slots = slots_of(settings.options.slot, relation.clock)
     rows = _complete(relation, settings)
     times = relation.table.column(relation.time)

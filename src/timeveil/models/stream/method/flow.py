@@ -108,8 +108,8 @@ class Stream(ABC):
         records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
         if self.recurrence is None or not len(records):
             return records, codes
-        first, others = self.recurrence.firsts(slot, records, codes, self.people)
-        self._withhold_returning(others)
+        first, repeats = self.recurrence.firsts(slot, records, codes, self.people)
+        self._withhold_returning(repeats)
         return records[first], codes[first]
 
     @abstractmethod

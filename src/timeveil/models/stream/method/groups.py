@@ -92,10 +92,12 @@ class Grouping:
         """
         listed: dict[str, dict[str, list[str]]] = {}
         for position, (name, ladder) in enumerate(self.ladders.items()):
-            shown = {labels[position] for final in finals for labels in final.labels}
+            published_labels = {labels[position] for final in finals for labels in final.labels}
             listed[name], seen = {}, set[str]()
             for level in ladder.levels:
-                texts = sorted({t for at, t in shown if at == level != EXACT and t is not None} - seen)
+                texts = sorted(
+                    {t for at, t in published_labels if at == level != EXACT and t is not None} - seen
+                )
                 seen.update(texts)
                 if texts:
                     listed[name][level] = texts
@@ -135,8 +137,8 @@ class Ladder:
             texts = distinct.cast(pa.string()).to_pylist()
         levels = [self._hierarchy.level(n, distinct)["published"].to_pylist() for n in self._numbers]
         exact = [] if self._hierarchy.finest else [texts]
-        for known, new in zip(self._texts, [[STAR] * len(texts), *levels, *exact], strict=True):
-            known.extend(new)
+        for level_texts, new in zip(self._texts, [[STAR] * len(texts), *levels, *exact], strict=True):
+            level_texts.extend(new)
         self._values = distinct if self._values is None else pa.concat_arrays([self._values, distinct])
         # Nodes are numbered by their texts: the order in which values came must not decide anything.
         self._labels = [sorted(set(level), key=lambda text: (text is None, text)) for level in self._texts]
@@ -224,16 +226,16 @@ def _divide(column: int, labels: Ints, values: Ints, k: int, l: int) -> Division
     counts = np.bincount(part * shape[1] + values, minlength=shape[0] * shape[1]).reshape(shape)
     size = counts.sum(axis=1)
     stays = (size < k) | (counts.max(axis=1) * l > size)
-    rest = counts[stays].sum(axis=0)
+    remainder = counts[stays].sum(axis=0)
     # The smallest parts stay with those that cannot be groups until the rest is one.
     for smallest in np.flatnonzero(~stays)[size[~stays].argsort(kind="stable")].tolist():
-        if not stays.any() or (rest.sum() >= k and rest.max() * l <= rest.sum()):
+        if not stays.any() or (remainder.sum() >= k and remainder.max() * l <= remainder.sum()):
             break
         stays[smallest] = True
-        rest = rest + counts[smallest]
+        remainder = remainder + counts[smallest]
     if stays.all():
         return None
-    sizes = np.append(size[~stays], rest.sum()) if stays.any() else size
+    sizes = np.append(size[~stays], remainder.sum()) if stays.any() else size
     bits = len(labels) * np.log2(len(labels)) - float(sizes @ np.log2(sizes))
     parts = [np.flatnonzero(part == number) for number in np.flatnonzero(~stays)]
     return Division(column, round(bits, _EQUAL), parts, np.flatnonzero(stays[part]))

@@ -208,9 +208,9 @@ class Placement:
         self, number: int, chosen: dict[int, list[Ints]], guests: dict[int, list[int]]
     ) -> dict[int, int]:
         """Put back the records by which a value is too common, those that came furthest first."""
-        taken = {value: np.concatenate(chosen[value]) for value in sorted(chosen)}
-        most = largest_level([len(records) for records in taken.values()], self.l)
-        for value, records in taken.items():
+        records_of = {value: np.concatenate(chosen[value]) for value in sorted(chosen)}
+        most = largest_level([len(records) for records in records_of.values()], self.l)
+        for value, records in records_of.items():
             chosen[value] = [records[:most]]
             for record in reversed(records[most:].tolist()):
                 origin = next((origin for origin in guests if record in guests[origin]), number)
@@ -218,7 +218,9 @@ class Placement:
                     guests[origin].remove(record)
                 # Back at the head of its cell: it is the first to be taken for a later slot.
                 self.unplaced[origin][value] = np.append(record, self.unplaced[origin][value])
-        return {value: min(len(records), most) for value, records in taken.items() if min(len(records), most)}
+        return {
+            value: min(len(records), most) for value, records in records_of.items() if min(len(records), most)
+        }
 
 
 def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Ints:

@@ -69,25 +69,25 @@ class Recurrence:
 
     def firsts(self, slot: int, records: Ints, codes: Ints, people: People) -> tuple[Ints, list[Returning]]:
         """Positions of the records that are their person's first, and the others, which are withheld."""
-        firsts, others = [], []
+        firsts, repeats = [], []
         # In random order: of a person's records in one slot, neither row nor value decides which is first.
         for position in self.chance.words(slot, FIRSTS, len(records)).argsort().tolist():
             record = int(records[position])
             person = people[record]
             if person in self.under_way or self._remembers(person, slot):
-                others.append(Returning(record, int(codes[position]), slot))
+                repeats.append(Returning(record, int(codes[position]), slot))
             else:
                 firsts.append(position)
                 self.known.pop(person, None)
                 self.under_way.add(person)
         if self.options.recurring == "withhold":
-            return np.sort(np.array(firsts, np.int64)), others
-        for returning in others:
+            return np.sort(np.array(firsts, np.int64)), repeats
+        for returning in repeats:
             person = people[returning.record]
             if person in self.known:
                 self.known[person] = slot, self.known[person][1]
-        if others:
-            self.waiting[slot] = others
+        if repeats:
+            self.waiting[slot] = repeats
         return np.sort(np.array(firsts, np.int64)), []
 
     def _remembers(self, person: Hashable, slot: int) -> bool:
@@ -122,7 +122,7 @@ class Recurrence:
         published, withheld, counterfeits, present = [], [], [], set(present)
         last_chance = slot - self.options.window + 1
         for arrived in sorted(number for number in self.waiting if number <= slot):
-            rest = []
+            postponed = []
             for returning in self.waiting.pop(arrived):
                 person = people[returning.record]
                 is_ready = person in self.known and person not in present
@@ -132,9 +132,9 @@ class Recurrence:
                 elif is_ready or arrived == last_chance:
                     withheld.append(returning)
                 else:
-                    rest.append(returning)
-            if rest:
-                self.waiting[arrived] = rest
+                    postponed.append(returning)
+            if postponed:
+                self.waiting[arrived] = postponed
         # Numbers at random: in the order above they would show who waited longest.
         numbers = buckets + self.chance.words(slot, RETURNS, len(published)).argsort().argsort()
         for (record, code, _), number in zip(published, numbers.tolist(), strict=True):

@@ -140,12 +140,12 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
     yield pa.table({"values": pa.array(stream.values.names, kind)})
     yield pa.table({"names": pa.array(rows.schema.names)})
     if stream.recurrence is not None:
-        known, person = stream.recurrence.known, str(stream.settings.roles.respondent)
+        signatures, person = stream.recurrence.known, str(stream.settings.roles.respondent)
         yield pa.table(
             {
-                "people": pa.array(list(known), rows.schema.field(person).type),
-                "slot": pa.array([slot for slot, _ in known.values()], pa.int64()),
-                "signature": pa.array([codes for _, codes in known.values()], pa.list_(pa.int32())),
+                "people": pa.array(list(signatures), rows.schema.field(person).type),
+                "slot": pa.array([slot for slot, _ in signatures.values()], pa.int64()),
+                "signature": pa.array([codes for _, codes in signatures.values()], pa.list_(pa.int32())),
             }
         )
 
@@ -234,8 +234,10 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
             stream.placement.snapshots[slot] = snapshot
         elif in_order:
             # Some records of a final slot are gone, so its order cannot be drawn anew: the rows have it.
-            held = codes[records]
-            stream.placement.unplaced[slot] = {code: records[held == code] for code in set(held.tolist())}
+            record_codes = codes[records]
+            stream.placement.unplaced[slot] = {
+                code: records[record_codes == code] for code in set(record_codes.tolist())
+            }
         else:
             stream.placement.unplaced[slot] = snapshot.cells()
 
