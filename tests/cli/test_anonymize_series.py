@@ -375,7 +375,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "a value that most have and l": (
         lambda: wide(s=[float(NUMBER) + (row > 7) for row in range(10)]),
         f"{BAD_WIDE} {SOME} --l 2",
-        2,
+        3,
         "6 of 10 series (60 %) would be withheld",
         "leave --l out",
     ),
@@ -586,6 +586,11 @@ BAD_QUESTIONS = {
     "no number": (f"--range h00={MARK}:", "--range is not of the form"),
     "no colon": ("--range h00=1", "--range is not of the form"),
     "no name": ("--range 1:2", "--range is not of the form"),
+    "twice": ("--range h00=1: --range h00=:2", "--range asks for the same thing twice"),
+    "expression twice": (
+        "--expression h00=1: --expression h00=:2",
+        "--expression asks for the same thing twice",
+    ),
     "no instant": ("--range h99=1:2", "no instant `h99`"),
     "no range": ("--range h00..h99=1:2", "no column `h99`"),
     "backwards": ("--range h00=2:1", "ends before it starts"),

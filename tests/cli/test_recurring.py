@@ -36,6 +36,7 @@ def test_a_run_promises_verifies_and_explains_counterfeits(cli: Cli) -> None:
     assert (
         "the values of a person's buckets are the same in every slot, until nothing of that person" in readme
     )
+    assert "One of these is the record's; the others" in readme
     assert f"the others are counterfeits, {release.manifest['counts']['counterfeits']} in all" in readme
     assert cli("report out --ledger ledger --out report.html").code == 0
 
@@ -49,8 +50,19 @@ def test_each_person_once(cli: Cli) -> None:
     assert "Each person has one record." in readme
 
 
+def test_a_refusal_names_what_is_possible(cli: Cli) -> None:
+    """Without buckets there are no signatures."""
+    assert "--recurring invariant" in cli(f"{RUN} --recurring withhold").err
+    said = cli(f"{RUN} --recurring withhold --buckets none")
+    assert said.code == 3
+    assert "invariant" not in said.err
+    assert "use longer slots" in said.err
+
+
 def test_by_default_the_run_says_what_would_help(cli: Cli) -> None:
     assert "`--recurring invariant` prevents this" in " ".join(cli(RUN).out.split())
+    bare = f"{RUN} --force".replace("--out out", "--out bare")
+    assert "`--recurring withhold` prevents this" in " ".join(cli(f"{bare} --buckets none").out.split())
 
 
 def test_a_job_does_the_same(cli: Cli) -> None:

@@ -89,8 +89,8 @@ def test_the_order_of_rows_changes_nothing(seed):
 def test_those_who_know_all_others_learn_at_most_a_side_of_one_point(seed):
     """By trying: of all values that the last member could have, those that give the published mean."""
     table, release, ledger = made(seed)
-    shares = []
-    groups = members(table, ledger)
+    shares, known, groups = [], [], members(table, ledger)
+    occurring = {name: {row[name] for rows in groups.values() for row in rows} for name in table.column_names}
     shown = {line["group"]: line for line in release.table.to_pylist()}
     for number, rows in groups.items():
         for name in table.column_names:
@@ -106,6 +106,18 @@ def test_those_who_know_all_others_learn_at_most_a_side_of_one_point(seed):
                 assert changes <= 1
                 if mean is not None:
                     shares.append(sum(fits) / 65)
+                    possible = [value for value in occurring[name] if low <= value <= high]
+                    fits = [stepped_mean([*others, value], low, high) == mean for value in possible]
+                    known.append(sum(fits) <= 1)
     left = left_to_the_last(Evidence(release, ledger).records)
     if shares:
         assert left["mean"] == pytest.approx(fmean(shares), abs=0.03)
+        assert left["known"] == pytest.approx(fmean(known), abs=0.03)
+
+
+def test_of_two_values_the_last_one_is_known():
+    """Half of the envelope is left, and nothing but the value itself is in it."""
+    bits = np.random.default_rng(0).integers(0, 2, (80, 3)).astype(float)
+    table = pa.table({f"t{n}": bits[:, n] for n in range(3)})
+    pair = tv.anonymize_series(table, tv.Roles(series=table.column_names), k=8, p=4, means=True)
+    assert tv.attack(*pair).left == {"mean": 0.5, "below_a_tenth": 0.0, "known": 1.0}

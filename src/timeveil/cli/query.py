@@ -214,10 +214,9 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
     """How many series have these values, this shape, or both."""
     instants = release.manifest["series"]["instants"]
     ranges: dict[str, Range] = {}
-    for text in options.ranges or ():
-        names, span = _parts(text, "--range", "h08=0.2:0.5")
+    for names, span in _asked(options.ranges, "--range", "h08=0.2:0.5"):
         ranges |= dict.fromkeys(columns_named([names], instants), span)
-    expressions = dict(_parts(text, "--expression", "h20 - h08=:50") for text in options.expression or ())
+    expressions = dict(_asked(options.expression, "--expression", "h20 - h08=:50"))
     shape = _shape(options, instants)
     if options.mean is not None:
         if ranges or expressions or shape is not None:
@@ -257,13 +256,20 @@ def _shape(options: Query, instants: Sequence[str]) -> tv.PatternRange | tv.Patt
             hint = "say what shapes are compared with: --like 1,2,4,3"
             raise ParameterError(f"--{name} is given without --like", hint=hint)
     differences: dict[Any, Range] = {}
-    for text in options.difference or ():
-        names, span = _parts(text, "--difference", "h08,h20=:-1")
+    for names, span in _asked(options.difference, "--difference", "h08,h20=:-1"):
         differences[_pair(names, instants)] = span
     if options.features is not None and options.ranges and not differences:
         hint = "leave it out, or ask for shapes, too: --difference h08,h20=:-1"
         raise ParameterError("--features is given without --difference or --like", hint=hint)
     return tv.PatternRange(differences, features) if differences else None
+
+
+def _asked(texts: list[str] | None, option: str, example: str) -> list[tuple[str, Range]]:
+    """Names with their ranges; a name twice would lose its first range."""
+    asked = [_parts(text, option, example) for text in texts or ()]
+    if len(asked) > len({names for names, _ in asked}):
+        raise ParameterError(f"{option} asks for the same thing twice", hint="give one range with both ends")
+    return asked
 
 
 def _parts(text: str, option: str, example: str) -> tuple[str, Range]:

@@ -100,6 +100,8 @@ def test_bounds_hold_for_any_values_between(seed: int) -> None:
         ("`A1", "is not an expression"),
         ("(" * 300 + "A1" + ")" * 150, "is not an expression"),
         ("A1 + " * LONGEST + "A1", f"not a text of 1 to {LONGEST} characters"),
+        ("A1 # - A2", "has marks that are read only in backquotes"),
+        ("\uff21\uff11", "has marks that are read only in backquotes"),
         ("", "not a text"),
         (3, "not a text"),
     ],
@@ -116,6 +118,20 @@ def test_long_chains_are_no_trouble() -> None:
     expression = Expression.read(text, NAMES)
     assert expression.value(np.array([[2.0]])).tolist() == [-318.0]
     assert Expression.read("-" * 400 + "A1", NAMES).value(np.array([[2.0]])).tolist() == [2.0]
+
+
+def test_names_in_backquotes_are_no_others() -> None:
+    names = ["_0_", "__0", "2005", "h#1", "A\uff11"]
+    expression = Expression.read("`2005` - _0_ - 100 * __0 + `h#1` * `A\uff11`", names)
+    assert expression.value(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])).tolist() == [-178.0]
+
+
+def test_infinity_times_0_is_no_value() -> None:
+    """What overflows and is then multiplied by an interval around 0 surely fits nothing."""
+    expression = Expression.read("A1 * 1e308 * 10 * A2", NAMES)
+    _, _, defined = expression.bounds(np.array([[-1.0, -1.0]]), np.array([[1.0, 1.0]]))
+    assert np.isnan(expression.value(np.array([[1.0, 0.0]]))).all()
+    assert not defined.any()
 
 
 def test_with_a_shape_and_without_values() -> None:

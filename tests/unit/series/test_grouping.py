@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tests.oracles.series import most_that_can_differ
 
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
-from timeveil.errors import InfeasibleError
+from timeveil.errors import InfeasibleError, InputError
 from timeveil.judging import attack, measure, verify
 from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.method.grouping import _half, categories_of, eligible, holds
@@ -107,7 +108,7 @@ def test_one_column_can_always_be_cut(data: st.DataObject, l: int, extra: int, s
 def test_two_columns_and_a_number_that_is_swapped() -> None:
     table, roles = table_of(200, [0.25] * 4, seed=3)
     chance = np.random.default_rng(5)
-    table = table.append_column("town", pa.array(chance.choice(["x", "y", "z", None], 200)))
+    table = table.append_column("town", pa.array(chance.choice(["x", "y", "z", "w"], 200)))
     table = table.append_column(
         "wage", pa.array(np.where(chance.random(200) < 0.5, 0, chance.integers(1, 90, 200)))
     )
@@ -118,6 +119,22 @@ def test_two_columns_and_a_number_that_is_swapped() -> None:
     assert verify(release, ledger)
     for name in roles.sensitive:
         assert all(max(Counter(values).values()) <= len(values) // 2 for values in cells_of(release, name))
+
+
+def test_a_missing_category_is_refused_and_seen() -> None:
+    """It would hide nobody: who is known to have a value is not among those who lack it."""
+    table, roles = table_of(120, [0.3, 0.3, 0.4], seed=3)
+    release, _ = anonymize_series(table, roles, k=8, p=4, l=2, effort=0)
+    tariff = pa.array([None, *table["tariff"].to_pylist()[1:]])
+    lacking = table.set_column(table.column_names.index("tariff"), "tariff", tariff)
+    for options in ({}, {"l_method": "group"}):
+        with pytest.raises(InputError, match="`tariff` has 1 value missing"):
+            anonymize_series(lacking, roles, k=8, p=4, l=2, effort=0, **options)
+    shown = release.table
+    cells = pa.array([None, *shown["tariff"].to_pylist()[1:]])
+    forged = shown.set_column(shown.column_names.index("tariff"), "tariff", cells)
+    spoilt = replace(release, parts={"data": forged})
+    assert "1 value of `tariff` missing, and l needs all" in [v.message for v in verify(spoilt).violations]
 
 
 def test_envelopes_alone_and_parts_of_a_pattern() -> None:

@@ -16,6 +16,7 @@ import ast
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -59,17 +60,20 @@ class Expression:
         """Parse an expression; anything but arithmetic of instants is refused."""
         if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
             raise bad(f"an expression is not a text of 1 to {LONGEST} characters", _HINT)
-        quoted = list[str]()
-
-        def word(match: re.Match[str]) -> str:
-            quoted.append(match.group(1))
-            return f" _{len(quoted) - 1}_ "
-
+        quoted, plain = re.findall("`([^`]*)`", text), re.sub("`[^`]*`", "", text)
+        # Python would leave out what follows a #, and take letters for others that look alike.
+        if "#" in plain or unicodedata.normalize("NFKC", plain) != plain:
+            raise bad(
+                f"`{text}` has marks that are read only in backquotes", f"{_HINT}, or `` `h#1` - h07 ``"
+            )
+        mark = "_" * (1 + max(map(len, re.findall("_+", plain)), default=0))  # no word of the text has it
+        numbers = iter(range(len(quoted)))
         try:
-            tree = ast.parse(re.sub("`([^`]*)`", word, text).strip(), mode="eval").body
+            words = re.sub("`[^`]*`", lambda _: f" {mark}{next(numbers)} ", text)
+            tree = ast.parse(words.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise bad(f"`{text}` is not an expression", _HINT) from None
-        names = {f"_{number}_": name for number, name in enumerate(quoted)}
+        names = {f"{mark}{number}": name for number, name in enumerate(quoted)}
         named = {
             node.id: names.get(node.id, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)
         }
@@ -133,6 +137,10 @@ def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> An
     defined = left[2] & right[2]
     if operation is operator.truediv:
         defined = defined & ((right[0] > 0) | (right[1] < 0))
+    if operation is operator.mul:  # infinity times 0 is no value
+        endless = [~np.isfinite(side[0]) | ~np.isfinite(side[1]) for side in (left, right)]
+        holds_0 = [(side[0] <= 0) & (side[1] >= 0) for side in (left, right)]
+        defined = defined & ~(endless[0] & holds_0[1] | endless[1] & holds_0[0])
     # No result at an end, as of infinity less infinity, may hide any value.
     defined = defined & ~np.isnan(ends).any(axis=0)
     least, most = np.min(ends, axis=0), np.max(ends, axis=0)

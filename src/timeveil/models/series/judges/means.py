@@ -118,8 +118,9 @@ def check_against(mean: Floats, values: Floats, begins: Integers, bounds: Bounds
 def left_to_the_last(records: Records) -> dict[str, float]:
     """How much of an envelope is left for a value to someone who knows all others of its group.
 
-    The mean share over all values whose group has a mean, and of how many less than a tenth is left; nothing
-    without means. Bounds that no other member attains show the last value with or without a mean.
+    The mean share over all values whose group has a mean, of how many less than a tenth is left, and how many
+    are known, because no other value that occurs at the instant fits; nothing without means. Bounds that no
+    other member attains show the last value with or without a mean.
     """
     published, run = records.published, records.run[records.released]
     if published.mean is None:
@@ -134,5 +135,23 @@ def left_to_the_last(records: Records) -> dict[str, float]:
     # Those who know the others place the last value in a stretch as long as the envelope, within it.
     centre = shares + (step * size[:, None])[run] - total[group]
     left = np.minimum(centre + 0.5, 1.0) - np.maximum(centre - 0.5, 0.0)
-    left = np.clip(left[np.isfinite(left)], 0.0, 1.0)
-    return {"mean": float(left.mean()), "below_a_tenth": float((left < 0.1).mean())} if len(left) else {}
+    shown = np.isfinite(left)
+    if not shown.any():
+        return {}
+    fitting = _fitting(values, published.low[run], width[run], centre)
+    left, known = np.clip(left[shown], 0.0, 1.0), fitting[shown] <= 1
+    shares_of = {"mean": left, "below_a_tenth": left < 0.1, "known": known}
+    return {name: float(part.mean()) for name, part in shares_of.items()}
+
+
+def _fitting(values: Floats, low: Floats, width: Floats, centre: Floats) -> Integers:
+    """Per value how many of those that occur at its instant could be in its place, itself included."""
+    number = np.zeros(values.shape, dtype=np.int64)
+    # From half a step below to less than half a step above, as the mean was rounded, within the envelope.
+    sides = (np.clip(centre + side - _ROUNDING, -_ROUNDING, 1 + _ROUNDING) for side in (-0.5, 0.5))
+    begin, end = (low + side * width for side in sides)
+    for instant, column in enumerate(values.T):
+        occurring = np.unique(column)
+        first, after = (np.searchsorted(occurring, bound[:, instant]) for bound in (begin, end))
+        number[:, instant] = after - first
+    return number

@@ -60,6 +60,7 @@ SENTENCES: Mapping[str, str] = {
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
     "statements:several": "the manifest states several series of a person, and that nobody is named",
     "suppressed:stated": "the manifest states {stated} withheld series, and p is {p}",
+    "values-below-l:missing": "{values:value} of `{name}` missing, and l needs all",
     "values-below-l:numbers": "column `{name}` does not hold numbers, and only numbers are changed for l",
     "values-below-l": "{cells:cell} with a value of `{name}` in more than 1 row in {l}",
 }
@@ -217,6 +218,7 @@ def _check_values(release: Release, cells: Cells, findings: Findings) -> None:
     for name in columns_of(release, "sensitive") if l is not None else ():
         findings.check(f"in every cell no value of `{name}` is in more than 1 row in {l}")
         column = column_of(release.parts["data"], name)
+        findings.expect_none("values-below-l:missing", values=column.null_count, name=name)
         try:
             values = encode_numbers(column)
         except InputError:

@@ -76,10 +76,18 @@ def columns_to_group(
     if parameters.l is None:
         return ()
     if parameters.l_method == "group":
-        return tuple(names)
+        return _complete(attributes, names)
     least = max(FEW, TIMES * parameters.l)
     values = {name: _numbers(name, attributes[name]) for name in names if _is_number(name, attributes[name])}
-    return tuple(name for name in names if name not in values or len(np.unique(values[name])) < least)
+    few = [name for name in names if name not in values or len(np.unique(values[name])) < least]
+    return _complete(attributes, few)
+
+
+def _complete(attributes: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns that lack no value: a missing one hides nobody among those who have one."""
+    for name in names:
+        _refuse_lacking(name, attributes[name].null_count)
+    return tuple(names)
 
 
 def _is_number(name: str, column: pa.ChunkedArray) -> bool:
@@ -102,12 +110,15 @@ def _refuse_few(name: str, different: int, l: int) -> None:
 
 def _numbers(name: str, column: pa.ChunkedArray) -> Matrix:
     read = numbers(name, column)
-    lacking = len(column) if read is None else int(np.count_nonzero(read.missing)) + read.not_finite
-    if read is None or lacking:
+    _refuse_lacking(name, int(np.count_nonzero(read.missing)) + read.not_finite)
+    return read.values
+
+
+def _refuse_lacking(name: str, lacking: int) -> None:
+    if lacking:
         message = f"column `{name}` has {counted(lacking, 'value')} missing or not finite, and l needs all"
         hint = "fill them in, or leave {l} out"
         raise InputError(message, hint=hint, code="nulls", facts={"column": name, "count": lacking})
-    return read.values
 
 
 def _too_many(rank: Labels, cell: Labels, l: int, chance: np.random.Generator) -> Labels:

@@ -151,7 +151,7 @@ class Stream(ABC):
             hint = "fill in missing times, people and values"
         elif 2 * tally["repeats"] > tally["withheld"]:
             hint = "publish fewer records of each person, or use longer slots"
-            if self.settings.options.recurring == "withhold":
+            if self.settings.options.recurring == "withhold" and self.settings.options.buckets == "anatomy":
                 hint = 'use {recurring="invariant"}'
         elif 2 * tally["duplicates"] > tally["withheld"]:
             hint = "make one record of a person's records in a slot: a slot has each person once"
