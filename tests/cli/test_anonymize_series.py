@@ -586,7 +586,7 @@ BAD_QUESTIONS = {
     "no number": (f"--range h00={MARK}:", "--range is not of the form"),
     "no colon": ("--range h00=1", "--range is not of the form"),
     "no name": ("--range 1:2", "--range is not of the form"),
-    "twice": ("--range h00=1: --range h00=:2", "--range asks for the same thing twice"),
+    "twice": ("--range h00..h02=1: --range h01=:2", "--range asks for the same thing twice"),
     "expression twice": (
         "--expression h00=1: --expression h00=:2",
         "--expression asks for the same thing twice",

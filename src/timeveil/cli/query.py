@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -214,9 +214,13 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
     """How many series have these values, this shape, or both."""
     instants = release.manifest["series"]["instants"]
     ranges: dict[str, Range] = {}
-    for names, span in _asked(options.ranges, "--range", "h08=0.2:0.5"):
-        ranges |= dict.fromkeys(columns_named([names], instants), span)
-    expressions = dict(_asked(options.expression, "--expression", "h20 - h08=:50"))
+    for text in options.ranges or ():
+        names, span = _parts(text, "--range", "h08=0.2:0.5")
+        _ask(ranges, columns_named([names], instants), span, "--range")
+    expressions: dict[str, Range] = {}
+    for text in options.expression or ():
+        names, span = _parts(text, "--expression", "h20 - h08=:50")
+        _ask(expressions, [names], span, "--expression")
     shape = _shape(options, instants)
     if options.mean is not None:
         if ranges or expressions or shape is not None:
@@ -229,7 +233,9 @@ def _of_series(release: tv.Release, options: Query) -> tuple[str, dict[str, Any]
         raise ParameterError("nothing is asked of the series", hint=hint)
     values: Any = tv.RangeCount(ranges) if ranges else None
     if expressions:
-        values = tv.ExpressionRange({f"`{name}`": span for name, span in ranges.items()} | expressions)
+        for name, span in ranges.items():
+            _ask(expressions, [f"`{name}`"], span, "--expression")
+        values = tv.ExpressionRange(expressions)
     question: Any = values if shape is None else shape
     if shape is not None and values is not None:
         question = tv.Complex(pattern=shape, range=values)
@@ -256,20 +262,21 @@ def _shape(options: Query, instants: Sequence[str]) -> tv.PatternRange | tv.Patt
             hint = "say what shapes are compared with: --like 1,2,4,3"
             raise ParameterError(f"--{name} is given without --like", hint=hint)
     differences: dict[Any, Range] = {}
-    for names, span in _asked(options.difference, "--difference", "h08,h20=:-1"):
-        differences[_pair(names, instants)] = span
+    for text in options.difference or ():
+        names, span = _parts(text, "--difference", "h08,h20=:-1")
+        _ask(differences, [_pair(names, instants)], span, "--difference")
     if options.features is not None and options.ranges and not differences:
         hint = "leave it out, or ask for shapes, too: --difference h08,h20=:-1"
         raise ParameterError("--features is given without --difference or --like", hint=hint)
     return tv.PatternRange(differences, features) if differences else None
 
 
-def _asked(texts: list[str] | None, option: str, example: str) -> list[tuple[str, Range]]:
-    """Names with their ranges; a name twice would lose its first range."""
-    asked = [_parts(text, option, example) for text in texts or ()]
-    if len(asked) > len({names for names, _ in asked}):
+def _ask(asked: dict[Any, Range], names: Iterable[Any], span: Range, option: str) -> None:
+    """Add names with their range; a name twice would lose its first range."""
+    names = list(names)
+    if not asked.keys().isdisjoint(names):
         raise ParameterError(f"{option} asks for the same thing twice", hint="give one range with both ends")
-    return asked
+    asked.update(dict.fromkeys(names, span))
 
 
 def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
