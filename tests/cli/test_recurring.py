@@ -44,7 +44,7 @@ def test_a_run_promises_verifies_and_explains_counterfeits(cli: Cli) -> None:
 def test_each_person_once(cli: Cli) -> None:
     said = cli(f"{RUN} --recurring withhold --allow-loss")
     assert said.code == 0, said.err
-    assert "because the person was published before" in " ".join(said.out.split())
+    assert "because of another record of the person" in " ".join(said.out.split())
     readme = " ".join(Path("out/README.txt").read_text("utf-8").split())
     assert "each person is published once." in readme
     assert "Each person has one record." in readme

@@ -100,6 +100,7 @@ def test_bounds_hold_for_any_values_between(seed: int) -> None:
         ("`A1", "is not an expression"),
         ("(" * 300 + "A1" + ")" * 150, "is not an expression"),
         ("A1 + " * LONGEST + "A1", f"not a text of 1 to {LONGEST} characters"),
+        ("2005 - A1", "`2005` in `2005 - A1` is a number, and an instant has that name"),
         ("A1 # - A2", "has marks that are read only in backquotes"),
         ("\uff21\uff11", "has marks that are read only in backquotes"),
         ("", "not a text"),
@@ -124,6 +125,11 @@ def test_names_in_backquotes_are_no_others() -> None:
     names = ["_0_", "__0", "2005", "h#1", "A\uff11"]
     expression = Expression.read("`2005` - _0_ - 100 * __0 + `h#1` * `A\uff11`", names)
     assert expression.value(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])).tolist() == [-178.0]
+
+
+def test_a_number_that_is_also_an_instant_is_written_with_a_point() -> None:
+    expression = Expression.read("2005.0 - A1 - `2005`", NAMES)
+    assert expression.value(np.array([[4.0, 1.0]])).tolist() == [2000.0]
 
 
 def test_infinity_times_0_is_no_value() -> None:

@@ -3,7 +3,7 @@
 Definition 1 of Shou et al. 2013 makes a pattern of any functions f1 ... fm of a series' values, such as
 `A2 - A1` and `A2 / A1`. An expression has names of instants, numbers, + - * / and parentheses, and is
 read by Python's parser; nothing is ever run but these four operations on arrays. A name that is not a word is
-put in backquotes: `` `2005` - `2004` ``.
+put in backquotes: `` `2005` - `2004` ``. A whole number that is also the name of an instant is refused.
 
 Bounds are by interval arithmetic. Floating-point operations are monotone in each argument, so the value that
 they give for a series is within the bounds that they give for its envelope. A ratio whose divisor may be 0
@@ -79,6 +79,10 @@ class Expression:
         }
         for node in ast.walk(tree):
             _refuse_foreign(node, text)
+            number = str(node.value) if isinstance(node, ast.Constant) else None
+            if number in instants:
+                hint = f"put it in backquotes for the instant, or write {number}.0 for the number"
+                raise bad(f"`{number}` in `{text}` is a number, and an instant has that name", hint)
         for name in named.values():
             if name not in instants:
                 hint = "use the names of instants, in backquotes where they are not words"

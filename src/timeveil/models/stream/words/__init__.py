@@ -121,8 +121,7 @@ class Facts(ReleaseFacts):
         return {
             "to keep the promise": self.run.get("withheld", 0) - duplicates - repeats - incomplete - few,
             "because the person already has a record in that slot": duplicates,
-            "because the person was published before"
-            + (" with other values" if self.recurring == "invariant" else ""): repeats,
+            "because of another record of the person": repeats,
             "without a time, a person or a value": incomplete,
             f"in slots of fewer than {self.parameters.get('k')} records": few,
         }
