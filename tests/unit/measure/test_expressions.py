@@ -130,6 +130,7 @@ def test_names_in_backquotes_are_no_others() -> None:
 def test_a_number_that_is_also_an_instant_is_written_with_a_point() -> None:
     expression = Expression.read("2005.0 - A1 - `2005`", NAMES)
     assert expression.value(np.array([[4.0, 1.0]])).tolist() == [2000.0]
+    assert Expression.read("0.5 * `0.5`", ["0.5"]).value(np.array([[4.0]])).tolist() == [2.0]
 
 
 def test_infinity_times_0_is_no_value() -> None:

@@ -79,8 +79,8 @@ class Expression:
         }
         for node in ast.walk(tree):
             _refuse_foreign(node, text)
-            number = str(node.value) if isinstance(node, ast.Constant) else None
-            if number in instants:
+            number = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(number, int) and str(number) in instants:
                 hint = f"put it in backquotes for the instant, or write {number}.0 for the number"
                 raise bad(f"`{number}` in `{text}` is a number, and an instant has that name", hint)
         for name in named.values():
