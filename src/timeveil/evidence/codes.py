@@ -21,6 +21,7 @@ from timeveil.errors import InputError, raising
 from timeveil.reading.files import UNLIMITED, too_large
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Codes: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 Piece = TypeVar("Piece", bound=tuple[Any, ...])
 Sides: TypeAlias = tuple[Integers, Integers, int]
 """Codes of a column of the original, the same of the release, and how many codes there are."""
@@ -266,12 +267,13 @@ def ranked(values: Integers) -> tuple[Integers, Integers]:
     words <<= bits
     words |= np.arange(len(values))
     words.sort()
-    index, sorted_values = np.empty(len(values), dtype=np.int64), words >> bits
-    words &= (1 << bits) - 1  # the rows
-    fresh = np.ones(len(values), dtype=bool)
+    sorted_values, fresh = words >> bits, np.ones(len(values), dtype=bool)
     np.not_equal(sorted_values[1:], sorted_values[:-1], out=fresh[1:])
+    sorted_values = sorted_values[fresh]
+    words &= (1 << bits) - 1  # the rows
+    index = np.empty(len(values), dtype=np.int64)
     index[words] = np.cumsum(fresh) - 1
-    return sorted_values[fresh] + low, index
+    return sorted_values + low, index
 
 
 def distinct(values: Integers) -> Integers:
@@ -280,6 +282,11 @@ def distinct(values: Integers) -> Integers:
     fresh = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     return ordered[fresh]
+
+
+def narrow(codes: Codes, size: int) -> Codes:
+    """Codes below `size` in as little memory as they need, to be stored: whoever multiplies widens them."""
+    return codes.astype(np.int32 if size < 2**31 else np.int64, copy=False)
 
 
 def all_zero(count: int) -> Integers:

@@ -95,6 +95,19 @@ def test_people_are_sampled_where_every_set_would_take_too_long(monkeypatch):
     assert set(breach.after.candidates.tolist()) == {40}
 
 
+@pytest.mark.parametrize("days", [0, 3, 40])
+def test_people_are_the_same_however_many_ranges_are_counted_at_a_time(days, monkeypatch):
+    visits = [(f"p{n % 17}", 1 + n * n % 28, str(n % 3), "good") for n in range(120)]
+    pair = oracle.build(oracle.Case(rows(*visits), 2))
+    adversary = Adversary(tolerance=dt.timedelta(days=days) if days else 0)
+    at_once = attack(*pair, adversary)
+    for ranges in (1, 7):
+        monkeypatch.setattr(judge, "_RANGES_AT_ONCE", ranges)
+        parts = attack(*pair, adversary)
+        assert parts.before.candidates.tolist() == at_once.before.candidates.tolist()
+        assert parts.after.candidates.tolist() == at_once.after.candidates.tolist()
+
+
 def test_the_same_visit_noted_twice_counts_once():
     twice = attack(*oracle.build(oracle.Case([*CROWD, CROWD[0]], 2)))
     assert len(twice.before.candidates) == len(CROWD)

@@ -143,6 +143,17 @@ def test_the_bits_are_those_of_the_run(k):
     assert bits == pytest.approx(pair[1].facts["bits"], abs=1e-5)
 
 
+def test_the_bits_are_the_same_however_many_times_are_looked_at_together(monkeypatch):
+    roles = tv.Roles(respondent="patient", time="taken_at", quasi=["zip"], drop="rest")
+    months = ["month", "quarter"]  # February is the narrowest
+    release, ledger = tv.generalize_time(clinic_visits(seed=3), roles, 5, granularities=months)
+    bits = measure(release, ledger).bits
+    assert bits["taken_at"] > 0
+    for times in (1, 3):
+        monkeypatch.setattr("timeveil.models.events.judges.measure._TIMES_AT_ONCE", times)
+        assert measure(release, ledger).bits == bits
+
+
 def test_an_empty_release_has_no_loss():
     loss = measure(*oracle.build(oracle.Case([], 3)))
     assert (loss.rows, loss.groups, loss.windows, loss.width_after) == (0, 0, 0, 0)

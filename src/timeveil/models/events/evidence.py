@@ -21,6 +21,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps, Timeline, base_for
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
+from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.codes import (
     Coded,
@@ -189,7 +190,7 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def retained(self) -> Mask:
         """The original rows that the ledger does not list as withheld."""
-        return np.asarray(self.private.table.column("group").is_valid())
+        return np.asarray(column_of(self.private.entries, "group").is_valid())
 
     @cached_property
     def granule(self) -> Integers:
@@ -314,6 +315,7 @@ class Evidence(ReleaseEvidence):
         count, stated = int(published.sum()), manifest["counts"]["rows"]
         if count != stated:
             raise mismatch(f"the ledger places {count:,} rows in the release, which has {stated:,}")
+        give_back_memory()  # columns that were read, and are codes by now
         return published
 
     @cached_property

@@ -28,8 +28,9 @@ import pyarrow as pa
 from timeveil.calendar.axis import instants
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import TimeAxis
+from timeveil.domain.stored import give_back_memory
 from timeveil.errors import ParameterError
-from timeveil.evidence.codes import Integers, distinct, fold, ranked
+from timeveil.evidence.codes import Codes, Integers, all_zero, distinct, fold, narrow, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
 from timeveil.models.events.evidence import Evidence, Mask
 from timeveil.models.events.judges.downcoding import Downcoding, downcoding
@@ -42,6 +43,7 @@ from timeveil.models.events.parameters import Adversary
 # Rows to go through when several visits are known: a few seconds' work.
 _BUDGET = 10_000_000
 _LOOKUPS_AT_ONCE = 2_000_000
+_RANGES_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +102,13 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     if (evidence.stepped or repeated) and adversary.tolerance:
         message = "`tolerance` applies to one release with one granularity for all rows only"
         raise ParameterError(message, hint="leave {tolerance} out: times are known exactly then")
-    evidence.progress("reading visits", 0.1)
+    evidence.progress("looking at columns", 0.1)
+    for work in (largest_share, commonest_sensitive, column_risks):
+        evidence.once(work)  # now, because visits take memory as well
+    evidence.progress("reading visits", 0.3)
+    give_back_memory()
     scene = _Scene(evidence, adversary)
-    evidence.progress("looking for people", 0.3)
+    evidence.progress("looking for people", 0.5)
     everyone = distinct(scene.person)
     rng = np.random.default_rng(adversary.seed)
     targets = everyone
@@ -112,11 +118,10 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         before, after, visits = _one_visit(scene, targets)
     else:
         before, after, visits = _several_visits(scene, targets, adversary, rng)
-    evidence.progress("looking at values", 0.6)
+    evidence.progress("looking at values", 0.8)
     reached, values = after.candidates > 0, {}
     if not adversary.tolerance and promise_of(evidence).protect:
         values = learned(evidence, scene.groups(visits[reached]), after.weight[reached])
-    evidence.progress("looking at columns", 0.8)
     return Breach(
         adversary,
         k=evidence.k,
@@ -136,36 +141,39 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
 class _Visits:
     """Every visit: distinct (quasi-identifiers, time, person) of the original, in this order.
 
-    Per visit, `person` is whose it is, and `published` marks those in the release.
+    Per visit, `person` is whose it is, `published` marks those in the release, `example` is an original row.
     """
 
     def __init__(self, evidence: Evidence) -> None:
         published, people, granules = evidence.published, evidence.people, evidence.granules
         complete = np.flatnonzero(people.complete)
         quasi, person = evidence.folded(evidence.quasi)[complete], people.person[complete]
-        moments, when = ranked(people.tick[complete])
+        self.moments, when = ranked(people.tick[complete])
         joint = evidence.once(joint_labels) if evidence.private.after else None
         # Rows of one visit that were published in different releases are looked up one by one.
-        kind = np.zeros(len(complete), np.int64) if joint is None else joint.label[joint.event[complete]]
-        sizes = (int(quasi.max(initial=0)) + 1, len(moments), people.people, int(kind.max(initial=0)) + 1)
-        visit, visits = fold(list(zip((quasi, when, person, kind), sizes, strict=True)), len(complete))
+        kind = all_zero(len(complete)) if joint is None else joint.label[joint.event[complete]]
+        sizes = int(quasi.max(initial=0)) + 1, len(self.moments), people.people, int(kind.max(initial=0)) + 1
+        visit, visits = fold(zip((quasi, when, person, kind), sizes, strict=True), len(complete))
         example = np.zeros(visits, dtype=np.int64)
         example[visit] = np.arange(len(complete))
         self.published: Mask = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
-        self.quasi, self.when, self.person = quasi[example], when[example], person[example]
-        label, granule = (codes[complete[example]] for codes in (evidence.label_code, evidence.granule))
+        self.example, self.quasi = narrow(complete[example], len(published)), narrow(quasi[example], sizes[0])
+        self.when, self.person = narrow(when[example], sizes[1]), narrow(person[example], sizes[2])
+        del complete, quasi, when, kind, visit, example  # they take more memory than all that follows
+        codes = (evidence.label_code, evidence.granule)
+        self.label, granule = (narrow(code[self.example], len(published)) for code in codes)
         if evidence.stepped:
             # Granules of several steps overlap: a known visit, to the instant, leads to one class.
             code = np.full(len(published), -1)
             code[published] = evidence.group[0]
-            label, granule = code[complete[example]], np.zeros(visits, np.int64)
-        self.moments, self.label, visible, self.example = moments, label, self.published, complete[example]
-        self.original = Crowd(self.quasi, self.when, self.person, len(moments))
-        self.released = Crowd(label[visible], granule[visible], self.person[visible], len(granules.start))
+            self.label, granule = narrow(code[self.example], len(published)), all_zero(visits)
+        self.original = Crowd(self.quasi, self.when, self.person, len(self.moments))
+        label, granule, person = (column[self.published] for column in (self.label, granule, self.person))
+        self.released = Crowd(label, granule, person, len(granules.start))
         if joint is not None:
             # In all releases: an event is known by its joint label, which deleted events may share.
-            self.label = kind[example]
+            self.label = joint.label[joint.event[self.example]]
             self.published = ~joint.absent[self.label]
             self.released = Crowd(joint.label, 0 * joint.label, joint.person, 1)
 
@@ -183,14 +191,16 @@ class _Scene:
         steps, limit = min(tolerance * people.per_instant, 2**62), np.iinfo(np.int64)
         earliest = np.maximum(moments, limit.min + steps) - steps
         latest = np.minimum(moments, limit.max - steps) + steps
-        self._moments = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
+        edges = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
+        self._moments = [narrow(edge, len(moments) + 1) for edge in edges]
         # Granules begin and end on whole instants, so fractions do not matter.
         first = np.searchsorted(granules.end, earliest // people.per_instant, side="right")
         last = np.searchsorted(granules.reach, latest // people.per_instant, side="right")
         single = evidence.stepped or bool(evidence.private.after)
-        self._granules = (0 * first, 0 * last + 1) if single else (first, last)
+        sides = (0 * first, 0 * last + 1) if single else (first, last)
+        self._granules = [narrow(side, len(granules.end) + 2) for side in sides]
 
-    def in_original(self, visits: Integers) -> Integers:
+    def in_original(self, visits: Integers) -> Codes:
         """The ranges of the crowd `original` whose people fit each of these visits."""
         when = self._visits.when[visits]
         return self.original.ranges(self._visits.quasi[visits], *(edge[when] for edge in self._moments))
@@ -201,7 +211,7 @@ class _Scene:
         group[self._evidence.published] = self._evidence.group[0]
         return group[self._visits.example[visits]]
 
-    def in_release(self, visits: Integers) -> Integers:
+    def in_release(self, visits: Integers) -> Codes:
         """The ranges of the crowd `released` whose people fit each of these visits."""
         when = self._visits.when[visits]
         return self.released.ranges(self._visits.label[visits], *(edge[when] for edge in self._granules))
@@ -227,7 +237,7 @@ def _several_visits(
     reached = np.asarray(published.any(axis=1))
     before, after = scene.in_original(visits), scene.in_release(usable)
     if adversary.sample is None:
-        cost = np.sum([(last - first).min(axis=1, initial=2**62) for first, last in (before, after)], axis=0)
+        cost = np.sum([(last - first).min(axis=1) for first, last in (before, after)], axis=0)
         if cost.sum() > _BUDGET:  # as many random people as the budget allows
             order = rng.permutation(len(cost))
             chosen = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
@@ -259,30 +269,38 @@ class Crowd:
     Everyone who fits a piece of knowledge is in one range, from `first` to before `last`.
     """
 
-    def __init__(self, key: Integers, when: Integers, person: Integers, ticks: int) -> None:
-        self._ticks = ticks + 1
-        keys = key * self._ticks + when
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._person = keys[order], person[order]
-        self._people = int(person.max(initial=0)) + 1
+    def __init__(self, key: Codes, when: Codes, person: Codes, ticks: int) -> None:
+        self._ticks, self._people = ticks + 1, int(person.max(initial=0)) + 1
+        self._keys, self._person = self._at(key, when), person
+        if (self._keys[1:] < self._keys[:-1]).any():
+            order = np.argsort(self._keys, kind="stable")
+            self._keys, self._person = self._keys[order], person[order]
 
-    def ranges(self, key: Integers, low: Integers, high: Integers) -> Integers:
+    def _at(self, key: Codes, when: Codes) -> Integers:
+        return key.astype(np.int64) * self._ticks + when
+
+    def ranges(self, key: Codes, low: Codes, high: Codes) -> Codes:
         """The rows of people with this key at a time in [low, high): first, and past last."""
-        bounds = [np.searchsorted(self._keys, key * self._ticks + edge) for edge in (low, high)]
-        return np.maximum.accumulate(bounds)
+        bounds = (np.searchsorted(self._keys, self._at(key, edge)) for edge in (low, high))
+        return np.maximum.accumulate([narrow(bound, len(self._keys) + 1) for bound in bounds])
 
-    def in_each(self, first: Integers, last: Integers) -> Integers:
+    def in_each(self, first: Codes, last: Codes) -> Integers:
         """The number of different people in each range.
 
         Ranges may be in any order, but none may be strictly inside another; ranges of one tolerance never
-        are.
+        are. Some are counted at a time, among the rows from the first to the last that they have.
         """
         order = np.lexsort((last, first))
         people = np.empty(len(first), dtype=np.int64)
-        people[order] = people_in_ranges(self._person, first[order], last[order])
+        for low in range(0, len(order), _RANGES_AT_ONCE):
+            batch = order[low : low + _RANGES_AT_ONCE]
+            begin, end = int(first[batch[0]]), int(last[batch].max())
+            people[batch] = people_in_ranges(
+                self._person[begin:end], first[batch] - begin, last[batch] - begin
+            )
         return people
 
-    def in_all(self, first: Integers, last: Integers) -> Integers:
+    def in_all(self, first: Codes, last: Codes) -> Integers:
         """The number of different people who are in every range of a case (a line of the arrays is a case).
 
         Each person in the shortest range of a case is looked up in the others, so that a case costs as many
@@ -296,7 +314,7 @@ class Crowd:
             people[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
         return people
 
-    def _in_all(self, first: Integers, last: Integers, cost: Integers) -> Integers:
+    def _in_all(self, first: Codes, last: Codes, cost: Codes) -> Integers:
         cases = len(first)
         shortest = first[np.arange(cases), (last - first).argmin(axis=1)]
         case = np.repeat(np.arange(cases), cost)
@@ -314,10 +332,12 @@ class Crowd:
     def _rows(self) -> Integers:
         """Every (person, row), sorted, and one past all of them."""
         rows = len(self._keys)
-        return np.append(np.sort(self._person * rows + np.arange(rows)), np.iinfo(np.int64).max)
+        return np.append(
+            np.sort(self._person.astype(np.int64) * rows + np.arange(rows)), np.iinfo(np.int64).max
+        )
 
 
-def people_in_ranges(person: Integers, first: Integers, last: Integers) -> Integers:
+def people_in_ranges(person: Codes, first: Codes, last: Codes) -> Integers:
     """The number of different people in each range; neither bound ever decreases from range to range.
 
     A row is in a run of consecutive ranges. Of a person's runs, taken in row order, only the part beyond the

@@ -11,7 +11,7 @@ original: where labels may contain it, the answer is an estimate too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, People, b
 from timeveil.models.events.judges.query import shares
 
 _LEAST_SHARE = 0.001
+_TIMES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +113,19 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
 def _widths(evidence: Evidence) -> Floats:
     """The width of every published row's granule; an endless one is cut to the extent of the data."""
     granules, granule = evidence.granules, evidence.granule[evidence.published]
-    return _width(evidence.people, granules.start, granules.end)[granule] if len(granule) else np.zeros(0)
+    return _width_in(evidence.people)(granules.start, granules.end)[granule] if len(granule) else np.zeros(0)
 
 
-def _width(people: People, start: Integers, end: Integers) -> Floats:
+def _width_in(people: People) -> Callable[[Integers, Integers], Floats]:
     moments = people.moment[people.complete]
-    start = np.where(start == LOWEST, moments.min(), start)
-    end = np.where(end == HIGHEST, moments.max() + people.resolution, end)
-    widths: Floats = np.maximum(end - start, 1).astype(float)
-    return widths
+    first, last = moments.min(), moments.max() + people.resolution
+
+    def width(start: Integers, end: Integers) -> Floats:
+        start, end = np.where(start == LOWEST, first, start), np.where(end == HIGHEST, last, end)
+        widths: Floats = np.maximum(end - start, 1).astype(float)
+        return widths
+
+    return width
 
 
 def _narrowest(evidence: Evidence) -> float:
@@ -132,9 +137,12 @@ def _narrowest(evidence: Evidence) -> float:
     ]
     levels = [fit(Granularity.from_dict(definition), people.axis) for definition in allowed]
     timeline, _ = observed(people, levels, "skip")
-    bounds = [(granules.start, granules.end) for granules in map(timeline.granules_of, levels)]
-    edges = (bounds_of(people.axis, *map(pa.chunked_array, zip(pair))) for pair in bounds)
-    widths = [_width(people, *pair).min(initial=np.inf) for pair in edges]
+    width, widths = _width_in(people), []
+    for low in range(0, len(timeline.granules), _TIMES_AT_ONCE):
+        part = replace(timeline, granules=timeline.granules[low : low + _TIMES_AT_ONCE])
+        for granules in map(part.granules_of, levels):
+            sides = (pa.chunked_array([side]) for side in (granules.start, granules.end))
+            widths.append(width(*bounds_of(people.axis, *sides)).min(initial=np.inf))
     return float(max(min(widths, default=1), people.resolution))
 
 
