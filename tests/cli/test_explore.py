@@ -132,7 +132,7 @@ WRONG = {
     "backward": (f"{VISITS} --k 9..2", "ends below its start", "--k 2..9"),
     "no k": (VISITS, "`k` is missing, which `generalize-time` needs", "generalize-time --help"),
     "no window": (f"{CASES} --l 2..4", "`window` is missing, which `publish-stream` needs", "--help"),
-    "another model's": (f"{VISITS} --k 2,3 --slot day", "`slot` does not apply to", "leave"),
+    "another model's": (f"{VISITS} --k 2,3 --suppress 0.1 --slot day", "`slot` does not apply to", "leave"),
     "no shape": (f"{LOADS} --k 4 --p 1 --shape-weight 2,50", "so no shape is published", "raise --p"),
     "two sensitive": (
         f"{CASES} --sensitive sex --l 2,3 --window 3",

@@ -168,6 +168,6 @@ def test_rows_in_another_order_give_the_same_release() -> None:
 
 def test_numbers_are_one_value_however_they_are_written() -> None:
     table = pa.table({"a": ["7", "7.0", "8", " 7"], "b": ["x", None, "x", None]})
-    codes = categories_of(table, ("a", "b"))
+    codes = categories_of(table, ("a", "b"), 4)
     assert codes[:, 0].tolist() == [codes[0, 0], codes[0, 0], codes[2, 0], codes[0, 0]]
     assert codes[1, 1] == codes[3, 1] != codes[0, 1]

@@ -52,9 +52,9 @@ from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
 AXES = 4  # the widest axes that a cut is tried along; for one column the first will do
 
 
-def categories_of(attributes: pa.Table, names: Iterable[str]) -> Labels:
+def categories_of(attributes: pa.Table, names: Iterable[str], rows: int) -> Labels:
     """A number per row and column; equal values share it, and numbers are equal however they are written."""
-    columns = [np.zeros((len(attributes), 0), np.int64)]
+    columns = [np.zeros((rows, 0), np.int64)]  # a table without columns has no rows
     for name in names:
         try:
             read = numbers(name, attributes[name])

@@ -148,7 +148,7 @@ def _partition(
 ) -> Partition:
     """The partition of the series; nobody is twice in a group."""
     matrix, attributes = collection.matrix, collection.attributes
-    categories = categories_of(attributes, grouped)
+    categories = categories_of(attributes, grouped, len(matrix))
 
     def formed(rows: Labels, progress: Progress) -> Partition:
         """Groups of these series alone."""
