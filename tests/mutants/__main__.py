@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from tests.mutants.hook import SOURCE, install, path_of
 from tests.mutants.mutating import Mutant, mutants_of
-from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
+from tests.sabotage import patterns, series, stream_groups, streams, time_tables  # noqa: F401
 from tests.sabotage.tampering import CATALOGUE, Sabotage, Tampered
 from tests.sabotage.valid import made, rounds, shapes
 from timeveil.models import FOLDERS

@@ -15,10 +15,12 @@ _HEADS = {"time": "Time tables", "stream": "Streams", "series": "Series", "patte
 def tables() -> str:
     """All that is in the catalogue, in Markdown."""
     parts = []
+    # By module: which of them was imported first depends on what else runs.
+    entries = sorted(CATALOGUE, key=lambda one: one.do.__module__)
     for model, head in _HEADS.items():
         rows = [
             f"| {_what(one.what)} | {_where(one.on)} | {one.notices} | `{one.code}` |"
-            for one in CATALOGUE
+            for one in entries
             if one.model == model and one.notices != "nobody"
         ]
         parts.append(_table(head, rows, "what is done", "to", "who notices", "named"))
@@ -26,7 +28,7 @@ def tables() -> str:
     parts.append(_table("Folders", rows, "what is done", "named"))
     rows = [
         f"| {_what(one.what)} | {', '.join(one.on.split())} | {one.why} |"
-        for one in CATALOGUE
+        for one in entries
         if one.notices == "nobody"
     ]
     parts.append(_table("What nobody notices", rows, "what is done", "to", "why"))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import timeveil as tv
-from tests.sabotage import patterns, series, streams, time_tables  # noqa: F401
+from tests.sabotage import patterns, series, stream_groups, streams, time_tables  # noqa: F401
 from tests.sabotage.folders import DAMAGES, forged
 from tests.sabotage.tampering import CATALOGUE
 from tests.sabotage.valid import made, shapes
