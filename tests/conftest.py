@@ -14,6 +14,8 @@ sys.dont_write_bytecode = False
 # As a command does: threads that wait for each other take longer than the small matrices they multiply.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
+# No test cuts the power; processes of their own, which tests kill, do wait for the disk.
+os.fsync = lambda _: None
 
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
