@@ -58,15 +58,16 @@ class Reader:
         """Whether reading would change nothing."""
         if self._arguments["decimal"] == "comma":
             return False
+        values = set(coded.values.to_pylist())
         for name, column in columns.items():
             refuse_invalid_text(name, column)
             if column.null_count or column.num_chunks != 1:
                 return False
-            if name == self._roles.sensitive[0] and self._plain.issuperset(coded.values.to_pylist()):
+            if name == self._roles.sensitive[0] and values <= self._plain:
                 continue
             if not self._stays(name, column):
                 return False
-        self._plain.update(coded.values.to_pylist())
+        self._plain |= values
         return True
 
     def _stays(self, name: str, column: pa.ChunkedArray) -> bool:

@@ -212,7 +212,8 @@ class WindowStream(Stream):
             counts = snapshot.counts
         self.last = slot
         published = least_suppression(counts, l)
-        self.window.arrive(slot, published, {value: n - published[value] for value, n in counts.items()})
+        withheld = {value: n - published[value] for value, n in counts.items() if n > published[value]}
+        self.window.arrive(slot, published, withheld)
         final = slot - options.window + 1
         if not self.solved:
             # The first window is complete; until then slots only gather.

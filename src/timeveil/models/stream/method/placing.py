@@ -20,10 +20,11 @@ value: who has which value of a bucket is uniform, and nothing depends on the or
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from hashlib import shake_128
-from itertools import accumulate, count, pairwise
+from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,7 @@ class Snapshot:
 def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snapshot:
     """Put the records of a slot in their secret order."""
     order = chance.order(slot, CELLS, values)
-    ordered = values[order]
-    edges = runs(ordered)
-    sizes = [end - begin for begin, end in pairwise(edges)]
-    return Snapshot(records[order], dict(zip(ordered[edges[:-1]].tolist(), sizes, strict=True)))
+    return Snapshot(records[order], dict(Counter(values[order].tolist())))
 
 
 def runs(numbers: Ints) -> list[int]:
