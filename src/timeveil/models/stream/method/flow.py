@@ -21,15 +21,17 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
 from timeveil.models.stream.method.placing import (
     TIES,
+    Arrivals,
     Chance,
+    Final,
     Ints,
     Placement,
     Snapshot,
+    Values,
     deal,
     runs,
     snapshot_of,
 )
-from timeveil.models.stream.method.records import Arrivals, Final, Values
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
