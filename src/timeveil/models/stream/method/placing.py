@@ -311,7 +311,6 @@ class Tally:
     def __init__(self, values: Iterable[int] = ()) -> None:
         self.size = 0
         self.counts: dict[int, int] = {}
-        self._highest: int | None = 0  # None where it is to be counted anew
         self.add(values)
 
     def add(self, values: Iterable[int], step: int = 1) -> None:
@@ -319,13 +318,10 @@ class Tally:
         for value in values:
             self.counts[value] = self.counts.get(value, 0) + step
             self.size += step
-        self._highest = None
 
     @property
     def highest(self) -> int:
-        if self._highest is None:
-            self._highest = max(self.counts.values(), default=0)
-        return self._highest
+        return max(self.counts.values(), default=0)
 
     def at_highest(self) -> set[int]:
         """The commonest values."""
