@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,11 +105,15 @@ def reads_as_time(values: pa.Array) -> bool:
     elif not is_text(kind):
         return False
     if len(values) <= _MATCHED_IN_PYTHON:
-        texts = (str(value) for value in values.to_pylist() if value is not None)
-        times = sum(_TIME.match(text) is not None for text in texts)
+        times = sum(_is_time(str(value)) for value in values.to_pylist() if value is not None)
     else:
         times = pc.sum(pc.match_substring_regex(values.cast(pa.string()), _TIME.pattern)).as_py() or 0
     return bool(times > MOST * (len(values) - values.null_count))
+
+
+@lru_cache(maxsize=1_000)  # snapshots of a stream have the same values again and again
+def _is_time(text: str) -> bool:
+    return _TIME.match(text) is not None
 
 
 def with_risks(

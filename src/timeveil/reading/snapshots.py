@@ -58,15 +58,18 @@ class Reader:
         """Whether reading would change nothing."""
         if self._arguments["decimal"] == "comma":
             return False
+        new = set[Any]()  # sensitive values
         for name, column in columns.items():
             refuse_invalid_text(name, column)
             if column.null_count or column.num_chunks != 1:
                 return False
-            if name == self._roles.sensitive[0] and self._plain.issuperset(coded.values.to_pylist()):
-                continue
+            if name == self._roles.sensitive[0]:
+                new = set(coded.values.to_pylist()) - self._plain
+                if not new:
+                    continue
             if not self._stays(name, column):
                 return False
-        self._plain.update(coded.values.to_pylist())
+        self._plain |= new
         return True
 
     def _stays(self, name: str, column: pa.ChunkedArray) -> bool:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.models.stream.judges.correlation import learnt_shares
+from timeveil.models.stream.judges.attack import learnt_shares
 
 ROLES = tv.Roles(respondent="who", time="day", quasi=["a", "b"], sensitive=["ill"])
 LEARNS = tv.StreamAdversary("correlation")

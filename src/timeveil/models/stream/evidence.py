@@ -165,9 +165,7 @@ class Evidence(ReleaseEvidence):
         numbers = self.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
         # One numbering for the groups of the release and of the ledger.
         sides = zip(numbers, (journeys.slot, journeys.bucket), strict=True)
-        key, keys = fold(
-            [number_of_each(np.concatenate(side)) for side in sides], len(classes) + len(journeys.slot)
-        )
+        key, keys = number_of_pairs(*map(np.concatenate, sides))
         group = np.full(keys, -1, np.int64)
         group[key[: len(classes)]] = np.arange(len(classes))
         group = np.where(journeys.published, group[key[len(classes) :]], -1)
@@ -218,7 +216,7 @@ class Evidence(ReleaseEvidence):
         slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
         number = np.concatenate([whole_numbers(column_of(entries, BUCKET)), whole_numbers(classes.column(1))])
         # One numbering for both tables, in order of (slot, number).
-        owner, count = fold([number_of_each(slot), number_of_each(number)], len(slot))
+        owner, count = number_of_pairs(slot, number)
         example = np.zeros(count, dtype=np.int64)
         example[owner] = np.arange(len(slot))
         often = whole_numbers(column_of(entries, COUNT))
@@ -359,6 +357,11 @@ def number_of_each(numbers: Integers) -> tuple[Integers, int]:
     """Numbers as codes in their order, and how many different ones there are."""
     values, index = np.unique(numbers, return_inverse=True)
     return index.ravel(), len(values)
+
+
+def number_of_pairs(first: Integers, second: Integers) -> tuple[Integers, int]:
+    """Pairs of numbers as codes in their order, and how many different ones there are."""
+    return fold([number_of_each(first), number_of_each(second)], len(first))
 
 
 def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:

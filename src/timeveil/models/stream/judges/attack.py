@@ -18,7 +18,10 @@ promises people the same values in every slot, buckets with the same values coun
 buckets have these values whichever is theirs.
 
 Correlation: the published slot, where the values of a bucket are not divided equally among its records but by
-what the release shows of who has which values (see `correlation`).
+what the release shows of who has which values. An outsider can learn that without knowing anyone: begin with
+every value of a bucket equally shared by its records, count how often each quasi-identifier then comes with
+each value, divide the values of every bucket again by these counts (naive Bayes), and repeat (expectation
+maximisation).
 
 Generalised groups are attacked like buckets: the adversary is assumed to know which group a person is in.
 Labels show nobody's quasi-identifiers, so that correlation can only be learnt from what labels contain.
@@ -26,23 +29,25 @@ Labels show nobody's quasi-identifiers, so that correlation can only be learnt f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from timeveil.errors import RolesError
-from timeveil.evidence.codes import Integers, distinct, distinct_pairs, fold
+from timeveil.evidence.codes import Integers, distinct, distinct_pairs
 from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
-from timeveil.models.stream.evidence import Evidence, Mask, number_of_each
-from timeveil.models.stream.judges.correlation import Shown, learnt_shares, shares_through_labels
-from timeveil.models.stream.judges.labels import contains
+from timeveil.models.stream.evidence import Evidence, Mask, number_of_each, number_of_pairs
+from timeveil.models.stream.judges.groups import contains
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
 
 SURE = 0.8  # a guess that is likelier than this is one that an outsider would act on
 _EQUAL = 1e-9
+_ROUNDS = 25
+_BALANCES = 4  # a few rounds bring the shares of records and of values close to what is published
+_PRIOR = 1.0  # records' worth of the overall frequencies, so that a value seen once proves nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +146,7 @@ class _Scene:
             labels = [evidence.labels[name].codes[rows] for name in names]
             pairs = zip(names, self.columns, labels, strict=True)
             self.shown = [Shown(codes, label, contains(evidence, name)) for name, codes, label in pairs]
-        self.original = within(_groups(self.origin, self.quasi), self.value, self.values)
+        self.original = within(number_of_pairs(self.origin, self.quasi)[0], self.value, self.values)
 
     def by_published_slot(self) -> Chances:
         published = self.published
@@ -153,7 +158,7 @@ class _Scene:
         # How many slots later the record was published, which the adversary can see.
         fate = np.where(self.published, self.slot - self.origin, NOWHERE)
         if self.packet is None:
-            chance = within(_groups(self.origin, fate), self.value, self.values)
+            chance = within(number_of_pairs(self.origin, fate)[0], self.value, self.values)
         else:
             packet, _ = number_of_each(self.packet)
             chance = 1.0 / np.bincount(packet)[packet]
@@ -196,7 +201,7 @@ class _Scene:
             codes = [number_of_each(column[published])[0] for column in self.columns]
             chance = learnt_shares(record, value, cell, often, codes)
         # Rows with the person's quasi-identifiers are equally likely to be theirs.
-        candidates = _groups(self.slot[published], self.quasi[published])
+        candidates = number_of_pairs(self.slot[published], self.quasi[published])[0]
         keys, index = np.unique(candidates[record] * self.values + value, return_inverse=True)
         owner = keys // max(self.values, 1)
         share = np.bincount(index.ravel(), chance, len(keys)) / np.bincount(candidates)[owner]
@@ -213,7 +218,7 @@ class _Scene:
     def _through_buckets(self) -> Floats:
         """Per published record the chance of its value for someone who knows slot and quasi-identifiers."""
         published = self.published
-        candidates = _groups(self.slot[published], self.quasi[published])
+        candidates = number_of_pairs(self.slot[published], self.quasi[published])[0]
         if self.exact:
             return within(candidates, self.value[published], self.values)
         bucket = self._bucket_of_each()
@@ -261,7 +266,7 @@ class _Scene:
     def _bucket_of_each(self) -> Integers:
         """Per published record its bucket; without buckets, its slot and quasi-identifiers."""
         second = self.quasi if self.exact else self.bucket
-        return _groups(self.slot[self.published], second[self.published])
+        return number_of_pairs(self.slot[self.published], second[self.published])[0]
 
     def _values_in(self, bucket: Integers, number: Integers) -> tuple[Integers, Integers, Floats]:
         """All values of the buckets `number`: which of `number` each belongs to, value, and share in it."""
@@ -298,5 +303,83 @@ def within(group: Integers, value: Integers, values: int) -> Floats:
     return np.asarray(often[index.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
 
 
-def _groups(first: Integers, second: Integers) -> Integers:
-    return fold([number_of_each(first), number_of_each(second)], len(first))[0]
+def learnt_shares(
+    record: Integers, value: Integers, cell: Integers, often: Integers, columns: Sequence[Integers]
+) -> Floats:
+    """For pairs of a record and a value of its bucket: the chance that the record has it.
+
+    `cell` numbers the buckets' values, of which `often` has the number of records; `columns` have the codes
+    of each quasi-identifier by record. Pairs of a record follow each other. A bucket that lists more values
+    than it has records has counterfeits, and is not brought back to what is published.
+
+    >>> record, value = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+    >>> cell, sex = np.array([0, 1, 0, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1])
+    >>> learnt_shares(record, value, cell, np.ones(4, int), [sex]).round(1).tolist()
+    [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
+    """
+    begins = np.flatnonzero(np.diff(record, prepend=-1))
+    length = np.diff(np.append(begins, len(record)))
+    values = int(value.max(initial=-1)) + 1
+    full = np.repeat(np.add.reduceat(often[cell], begins), length) == np.bincount(cell)[cell]
+
+    def balanced(chance: Floats) -> Floats:
+        for _ in range(_BALANCES):
+            share = (often / np.maximum(np.bincount(cell, chance, len(often)), 1e-300))[cell]
+            chance = chance * np.where(full, share, 1.0)
+            chance = chance / np.repeat(np.maximum(np.add.reduceat(chance, begins), 1e-300), length)
+        return chance
+
+    keys = [codes[record] * values + value for codes in columns]
+    overall = [np.bincount(codes) / max(len(codes), 1) for codes in columns]
+    prior = often[cell].astype(float)
+    chance = balanced(prior)
+    for _ in range(_ROUNDS):
+        holders, logs = np.bincount(value, chance, values) + _PRIOR, np.log(prior)
+        for key, share in zip(keys, overall, strict=True):
+            together = np.bincount(key, chance, len(share) * values).reshape(len(share), values)
+            logs += np.log((together + _PRIOR * share[:, None]) / holders).ravel()[key]
+        # The most likely value of each record first, so that no number is too small.
+        top = np.repeat(np.maximum.reduceat(logs, begins), length)
+        chance = balanced(np.exp(logs - top))
+    return chance
+
+
+class Shown(NamedTuple):
+    """A generalised column: codes of values and labels by record, and which label contains which value."""
+
+    value: Integers
+    label: Integers
+    contains: Floats
+
+
+def shares_through_labels(
+    record: Integers, value: Integers, often: Integers, true: Integers, columns: Sequence[Shown]
+) -> Floats:
+    """The same where groups show everyone's value, beside labels instead of quasi-identifiers.
+
+    Only the person's own quasi-identifiers are known. `often` is how many records of the group have the
+    value, `true` the value of each record. How often a quasi-identifier comes with a value is learnt from
+    what all labels contain; how common it is overall is taken to be known.
+
+    >>> person, labels = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
+    >>> sexes = Shown(person, labels, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> pairs, values, true = np.repeat(np.arange(4), 2), np.tile([0, 1], 4), np.array([0, 1, 0, 1])
+    >>> shares_through_labels(pairs, values, np.ones(8, int), true, [sexes])[:2].round(1).tolist()
+    [0.7, 0.3]
+    """
+    values = int(value.max(initial=-1)) + 1
+    logs = np.log(often)
+    for codes, label, inside in columns:
+        cells = np.bincount(label * values + true, minlength=len(inside) * values).reshape(-1, values)
+        overall = np.bincount(codes, minlength=inside.shape[1])[:, None] / max(len(codes), 1)
+        likely = np.repeat(overall, values, axis=1)
+        for _ in range(_ROUNDS):
+            under = inside @ likely
+            expected = likely * (inside.T @ (cells / np.maximum(under, 1e-300))) + _PRIOR * overall
+            likely = expected / expected.sum(axis=0)
+        under = np.maximum(inside @ likely, 1e-300)
+        logs += np.log(likely[codes[record], value] / under[label[record], value])
+    begins = np.flatnonzero(np.diff(record, prepend=-1))
+    length = np.diff(np.append(begins, len(record)))
+    chance = np.exp(logs - np.repeat(np.maximum.reduceat(logs, begins), length))
+    return np.asarray(chance / np.repeat(np.add.reduceat(chance, begins), length))

@@ -1,4 +1,4 @@
-"""Does every generalised group keep the promise, and does every record lie under the labels of its group?
+"""Generalised groups: whether they keep the promise, what their labels contain, and what is lost, in bits.
 
 A recipient can count the records of a group and of each of its values, and see that its labels are the same
 in all rows. With the ledger, people are counted, and every label must be one of the original value's, by the
@@ -7,14 +7,18 @@ mapping of the run and by what the label says of itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode, encode_values, fold
-from timeveil.evidence.conditions import EXACT, period_of, share_of
+from timeveil.evidence.conditions import EXACT, Alternatives, period_of, share_of
 from timeveil.evidence.published import classes_of
-from timeveil.models.stream.evidence import GROUP, SLOT, Evidence, number_of_each, whole_numbers
+from timeveil.evidence.risk import Floats
+from timeveil.models.stream.evidence import GROUP, SLOT, Evidence, number_of_pairs, whole_numbers
 from timeveil.reading.table import moments
 
 
@@ -24,7 +28,7 @@ def check_groups(evidence: Evidence, findings: Findings) -> None:
     quasi, counts = evidence.columns("quasi"), release.manifest["counts"]
     classes = classes_of(release, [SLOT, GROUP, *quasi, evidence.sensitive_column])
     slot, number = evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
-    owner, groups = fold([number_of_each(slot), number_of_each(number)], len(slot))
+    owner, groups = number_of_pairs(slot, number)
     rows, value = np.asarray(classes["rows"]), encode_values(classes.column(-2))
     check_row_count(rows, counts["rows"], findings)
     findings.expect("counts:groups", groups == counts["groups"], groups=groups, stated=counts["groups"])
@@ -79,23 +83,17 @@ def check_labels(evidence: Evidence, findings: Findings) -> None:
     journeys, rows = evidence.journeys, np.flatnonzero(evidence.journeys.published)
     if evidence.private.original.roles.respondent is not None:
         findings.check(f"every group has at least {evidence.k} different people")
-        columns = [number_of_each(journeys.slot[rows]), number_of_each(journeys.bucket[rows])]
-        group, groups = fold(columns, len(rows))
+        group, groups = number_of_pairs(journeys.slot[rows], journeys.bucket[rows])
         owner, _, _ = distinct_pairs(group, journeys.person[rows], int(journeys.person.max(initial=0)) + 1)
         findings.expect_none("group-people", groups=np.bincount(owner, minlength=groups) < evidence.k)
     findings.check("every record lies under the labels of its group")
     for name in evidence.columns("quasi"):
-        values, labels, contents = (
-            evidence.original_column(name),
-            evidence.labels[name],
-            evidence.contents(name),
-        )
-        labelled = (
-            labels.codes[rows] >= 0
-        )  # a record in no published group has no label, and is missed elsewhere
+        values, labels = evidence.original_column(name), evidence.labels[name]
+        # A record in no published group has no label, and is missed elsewhere.
+        labelled = labels.codes[rows] >= 0
         pairs = distinct_pairs(values.codes[rows[labelled]], labels.codes[rows[labelled]], labels.size)
-        texts, meanings = evidence.texts(name), _meanings(values.values, evidence.texts(name))
-        wrong = 0
+        texts, contents, wrong = evidence.texts(name), evidence.contents(name), 0
+        meanings = _meanings(values.values, texts)
         for value, label in zip(*(column.tolist() for column in pairs[:2]), strict=True):
             text = labels.values[label].as_py()
             level = evidence.level_of[name].get(text, EXACT)
@@ -111,3 +109,65 @@ def _meanings(values: pa.Array, texts: list[str | None]) -> list[str | None]:
         return texts
     days = dates[0].astype("M8[s]").astype(str).tolist()
     return [None if text is None else day for text, day in zip(texts, days, strict=True)]
+
+
+def label_shares(evidence: Evidence, conditions: Alternatives, classes: pa.Table) -> Floats:
+    """Per class of labels and marks its share that meets the conditions: expected, certain and possible."""
+    share, marks = np.zeros((3, len(classes))), np.asarray(classes.column(-2))
+    columns = dict(zip(conditions.labelled, classes.columns, strict=False))
+    levels = {}
+    for name, column in columns.items():
+        cells, level_of = encode(column), evidence.level_of[name]
+        at = encode(pa.array([level_of.get(text, EXACT) for text in cells.values.to_pylist()], pa.string()))
+        levels[name] = Coded(at.codes[cells.codes], at.values)
+    # Classes that have the same levels in all columns are asked together.
+    combination, count = fold([(level.codes, level.size) for level in levels.values()], len(classes))
+    for number in range(count):
+        part = np.flatnonzero(combination == number)
+        at_level = {name: level.values[int(level.codes[part[0]])].as_py() for name, level in levels.items()}
+        labels = {name: column.take(pa.array(part)) for name, column in columns.items()}
+        share[:, part] = conditions.shares(labels, marks[part], at_level)
+    return share
+
+
+def chances(evidence: Evidence, name: str) -> Callable[[int], Floats]:
+    """A function of a value's code: of each published label, the share that `answer` expects to have it."""
+    labels, values = evidence.labels[name].values, evidence.original_column(name).values
+    ones = np.ones(len(labels), np.int64)
+    classes = pa.table([labels, ones, ones], ["label", "mark", "rows"])
+
+    @cache
+    def chance(code: int) -> Floats:
+        conditions = Alternatives(evidence.release, {name: values[code].as_py()}, [name])
+        return np.asarray(label_shares(evidence, conditions, classes)[0])
+
+    return chance
+
+
+def contains(evidence: Evidence, name: str) -> Floats:
+    """1 where a published label contains a value of the original, by the codes of both."""
+    labels, contents = evidence.labels[name].values.to_pylist(), evidence.contents(name)
+    matrix = np.zeros((len(labels), evidence.original_column(name).size))
+    for row, text in enumerate(labels):
+        matrix[row, list(contents.get(text, ()))] = 1.0
+    return matrix
+
+
+def bits_lost(evidence: Evidence) -> dict[str, float]:
+    """What a published record loses on average, in bits, by column."""
+    journeys, published = evidence.linked, evidence.linked.published
+    if not (evidence.grouped and published.any()):
+        return {}
+    if evidence.bucketed:
+        bucket, _ = number_of_pairs(journeys.slot[published], journeys.bucket[published])
+        pair, _ = number_of_pairs(bucket, journeys.value.codes[published])
+        share = np.bincount(pair)[pair] / np.bincount(bucket)[bucket]
+        return {evidence.sensitive_column: float(-np.log2(share).mean())}
+    lost = {}
+    for name, labels in evidence.labels.items():
+        values = evidence.original_column(name)
+        often = np.bincount(values.codes[journeys.complete], minlength=values.size)
+        under = contains(evidence, name) @ often
+        records = under[labels.codes[published]] / often[values.codes[published]]
+        lost[name] = float(np.log2(records).mean())
+    return lost

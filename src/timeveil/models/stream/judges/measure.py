@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers, fold, mismatch
+from timeveil.evidence.codes import Integers, mismatch
 from timeveil.evidence.risk import Floats
-from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_each
-from timeveil.models.stream.judges.labels import bits_lost, chances
+from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
+from timeveil.models.stream.judges.groups import bits_lost, chances
 from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
 from timeveil.models.stream.judges.ways import bucket_numbers, merged, random_ranks, suppress_only
 
@@ -203,8 +203,7 @@ class _Ways:
             self.merging = self._publication(rows, begins[merge], ends[merge], bucket)
         published = np.flatnonzero(journeys.published)
         slot = journeys.slot[published] - first
-        columns = [number_of_each(slot), number_of_each(journeys.bucket[published])]
-        bucket = fold(columns, len(published))[0]
+        bucket, _ = number_of_pairs(slot, journeys.bucket[published])
         self.release = self._publication(published, slot, slot + 1, bucket)
         if evidence.alone.any():
             self.release = self._with_counterfeits(published, slot, bucket, *evidence.counterfeits)

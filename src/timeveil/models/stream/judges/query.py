@@ -41,7 +41,7 @@ from timeveil.evidence.published import (
 )
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
-from timeveil.models.stream.judges.labels import label_shares
+from timeveil.models.stream.judges.groups import label_shares
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 QUERIES = (WindowCount,)

@@ -35,12 +35,12 @@ def outsider(_explored: str = "", options: Mapping[str, Any] = {}) -> StreamAdve
 def further_outsiders(release: Release) -> dict[str, StreamAdversary]:
     """Adversaries that releases are also compared by: those that more is promised about."""
     promise: Any = release.guarantee
-    further = {} if promise.true_slot is None else {"true_slot": StreamAdversary("true-slot")}
-    return (
-        further
-        if promise.recurring is None
-        else {**further, "several_slots": StreamAdversary("several-slots")}
-    )
+    further = {"true_slot": promise.true_slot, "several_slots": promise.recurring}
+    adversaries = {
+        "true_slot": StreamAdversary("true-slot"),
+        "several_slots": StreamAdversary("several-slots"),
+    }
+    return {name: adversaries[name] for name, promised in further.items() if promised is not None}
 
 
 def usual_risk(adversary: StreamAdversary) -> str:
@@ -51,14 +51,12 @@ def usual_risk(adversary: StreamAdversary) -> str:
 def promised(evidence: Evidence, adversary: StreamAdversary) -> float:
     """The chance that the promise leaves to the adversary; 1 if it does not cover this one."""
     promise: Any = evidence.release.guarantee
-    if adversary.knows == "several-slots" and promise.recurring and not promise.forget_after:
-        return 1 / evidence.l
-    match adversary.knows, promise.true_slot:
-        case "published-slot", _:
-            return 1 / evidence.l
-        case "true-slot", int(slot):
-            return 1 / slot
-    return 1.0
+    sizes = {
+        "published-slot": evidence.l,
+        "true-slot": promise.true_slot,
+        "several-slots": evidence.l if promise.recurring and not promise.forget_after else None,
+    }
+    return 1 / (sizes.get(adversary.knows) or 1)
 
 
 def stated(_counts: Mapping[str, Any]) -> dict[str, float]:

@@ -22,8 +22,7 @@ from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, raising
-from timeveil.models.stream.method.placing import Ints
-from timeveil.models.stream.method.records import Values
+from timeveil.models.stream.method.placing import Ints, Values
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.parameters import StreamParameters
 from timeveil.reading.columns import without_nan

@@ -21,15 +21,17 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
 from timeveil.models.stream.method.placing import (
     TIES,
+    Arrivals,
     Chance,
+    Final,
     Ints,
     Placement,
     Snapshot,
+    Values,
     deal,
     runs,
     snapshot_of,
 )
-from timeveil.models.stream.method.records import Arrivals, Final, Values
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
@@ -212,7 +214,8 @@ class WindowStream(Stream):
             counts = snapshot.counts
         self.last = slot
         published = least_suppression(counts, l)
-        self.window.arrive(slot, published, {value: n - published[value] for value, n in counts.items()})
+        withheld = {value: n - published[value] for value, n in counts.items() if n > published[value]}
+        self.window.arrive(slot, published, withheld)
         final = slot - options.window + 1
         if not self.solved:
             # The first window is complete; until then slots only gather.

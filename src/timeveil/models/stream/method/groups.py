@@ -27,8 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.errors import InputError, raising
-from timeveil.models.stream.method.placing import Chance, Ints
-from timeveil.models.stream.method.records import Final, Label
+from timeveil.models.stream.method.placing import Chance, Final, Ints, Label
 from timeveil.models.stream.method.settings import Settings
 from timeveil.reading.columns import decoded, without_nan
 from timeveil.recoding import STAR, Hierarchy

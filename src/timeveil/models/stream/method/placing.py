@@ -1,4 +1,4 @@
-"""Secret chance, and what it decides: which records a final slot holds, and which of them share a bucket.
+"""Records on their way, and what secret chance decides: which a final slot holds, and who shares a bucket.
 
 Every draw is a function of (seed, slot, purpose), computed with SHAKE-128. So the draws of a slot are the
 same however its records were handed over, and a publisher that resumes needs to remember its seed only.
@@ -20,11 +20,12 @@ value: who has which value of a bucket is uniform, and nothing depends on the or
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from hashlib import shake_128
-from itertools import accumulate, count, pairwise
-from typing import Any
+from itertools import accumulate, count
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,64 @@ class Draws:
             items[last], items[other] = items[other], items[last]
 
 
+class Arrivals(NamedTuple):
+    """Records sorted by the slot they arrive in: numbers, codes of values, true slots and people.
+
+    `true_slots` is None where every record arrives in its own slot, `people` where they are unknown.
+    """
+
+    slots: Ints
+    records: Ints
+    codes: Ints
+    true_slots: Sequence[int] | None = None
+    people: Sequence[Hashable] | None = None
+
+    def only(self, part: slice) -> Arrivals:
+        origins, people = self.true_slots and self.true_slots[part], self.people and self.people[part]
+        return Arrivals(self.slots[part], self.records[part], self.codes[part], origins, people)
+
+
+class Label(NamedTuple):
+    """What a generalised group is published with in one column."""
+
+    level: str
+    text: str | None
+
+
+class Final(NamedTuple):
+    """A slot that cannot change any more: its records, their values and buckets, or groups.
+
+    `labels` has what each group is published with. `packets` has each record's packet and `withheld` pairs of
+    record and packet that were given up, both in the packet method only. `counterfeits` are buckets and codes
+    of values that no record has.
+    """
+
+    slot: int
+    records: Ints
+    codes: Ints
+    buckets: Ints | None
+    packets: Ints | None = None
+    withheld: tuple[tuple[int, int], ...] = ()
+    counterfeits: Ints = np.zeros((2, 0), np.int64)
+    labels: tuple[tuple[Label, ...], ...] = ()
+
+
+class Values:
+    """The sensitive values of a stream, numbered as they first come."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.names: list[Any] = list(values)
+        self._codes = {value: code for code, value in enumerate(self.names)}
+
+    def codes(self, dictionary: Sequence[Any]) -> Ints:
+        """Codes of values; new ones get the next numbers."""
+        for value in dictionary:
+            if value not in self._codes:
+                self._codes[value] = len(self.names)
+                self.names.append(value)
+        return np.array([self._codes[value] for value in dictionary], np.int64)
+
+
 @dataclass(slots=True)
 class Snapshot:
     """The records that arrived in one slot: sorted by value and, for one value, in random order.
@@ -115,10 +174,7 @@ class Snapshot:
 def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snapshot:
     """Put the records of a slot in their secret order."""
     order = chance.order(slot, CELLS, values)
-    ordered = values[order]
-    edges = runs(ordered)
-    sizes = [end - begin for begin, end in pairwise(edges)]
-    return Snapshot(records[order], dict(zip(ordered[edges[:-1]].tolist(), sizes, strict=True)))
+    return Snapshot(records[order], dict(Counter(values[order].tolist())))
 
 
 def runs(numbers: Ints) -> list[int]:
@@ -255,7 +311,6 @@ class Tally:
     def __init__(self, values: Iterable[int] = ()) -> None:
         self.size = 0
         self.counts: dict[int, int] = {}
-        self._highest: int | None = 0  # None where it is to be counted anew
         self.add(values)
 
     def add(self, values: Iterable[int], step: int = 1) -> None:
@@ -263,13 +318,10 @@ class Tally:
         for value in values:
             self.counts[value] = self.counts.get(value, 0) + step
             self.size += step
-        self._highest = None
 
     @property
     def highest(self) -> int:
-        if self._highest is None:
-            self._highest = max(self.counts.values(), default=0)
-        return self._highest
+        return max(self.counts.values(), default=0)
 
     def at_highest(self) -> set[int]:
         """The commonest values."""

@@ -39,8 +39,7 @@ from timeveil.models.stream.method.arrivals import (
     refuse_wide_gap,
 )
 from timeveil.models.stream.method.flow import PacketStream, stream_of
-from timeveil.models.stream.method.placing import Ints
-from timeveil.models.stream.method.records import Arrivals, Final
+from timeveil.models.stream.method.placing import Arrivals, Final, Ints
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load

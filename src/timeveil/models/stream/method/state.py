@@ -26,8 +26,7 @@ from timeveil.models.stream.method import flow
 from timeveil.models.stream.method.arrivals import Slots, codes_of, python_values
 from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
-from timeveil.models.stream.method.placing import Ints, snapshot_of
-from timeveil.models.stream.method.records import Values
+from timeveil.models.stream.method.placing import Ints, Values, snapshot_of
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
@@ -232,14 +231,11 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
         snapshot = snapshot_of(slot, records, codes[records], stream.chance)
         if stream.emitted is None or slot > stream.emitted:
             stream.placement.snapshots[slot] = snapshot
-        elif in_order:
-            # Some records of a final slot are gone, so its order cannot be drawn anew: the rows have it.
-            record_codes = codes[records]
-            stream.placement.unplaced[slot] = {
-                code: records[record_codes == code] for code in set(record_codes.tolist())
-            }
         else:
-            stream.placement.unplaced[slot] = snapshot.cells()
+            # Some records of a final slot are gone, so its order cannot be drawn anew: the rows have it.
+            ordered = records if in_order else snapshot.records
+            cells = {code: ordered[codes[ordered] == code] for code in snapshot.counts}
+            stream.placement.unplaced[slot] = cells
 
 
 def _follow_again(stream: WindowStream, recurrence: Recurrence, codes: Ints, bookkeeping: Ints) -> None:

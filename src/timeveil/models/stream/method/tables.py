@@ -27,12 +27,10 @@ from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.arrivals import Arrived, Slots
 from timeveil.models.stream.method.flow import Stream
 from timeveil.models.stream.method.groups import Grouping
-from timeveil.models.stream.method.placing import Ints
-from timeveil.models.stream.method.records import Final
+from timeveil.models.stream.method.placing import Final, Ints
 from timeveil.models.stream.method.settings import Settings
 from timeveil.reading.columns import without_nan
 
-DENSE = 8  # A table over a range of numbers beats a sort, up to this many entries per number
 Columns = list[tuple[str, str, pa.DataType]]  # name, role and type
 
 
@@ -73,7 +71,6 @@ class Layout:
 
     def __init__(self, settings: Settings, roles: Roles, slots: Slots, schema: pa.Schema) -> None:
         self.settings, self.roles, self.slots, self.schema = settings, roles, slots, schema
-        self._parameters = settings.published()
         options = settings.options
         self.grouping = Grouping(settings, schema) if options.generalized else None
         self.bucketed = options.buckets == "anatomy" and self.grouping is None
@@ -91,8 +88,8 @@ class Layout:
         self.data_columns: Columns = [slot, *labels, *columns, *unit]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
         tables = (self.data_columns, self.sensitive_columns)
+        self._stated = self._same_in_every_release()
         self._schemas = [pa.schema([(name, kind) for name, _, kind in table]) for table in tables]
-        self._ranked: tuple[pa.Array, Ints] = (pa.array([], value[2]), np.zeros(0, np.int64))
 
     def learn(self, rows: pa.Table) -> None:
         """Label the values of quasi-identifiers that are generalised."""
@@ -102,11 +99,8 @@ class Layout:
     @property
     def mappings(self) -> dict[str, pa.Table]:
         """What each value is published as at every level, where quasi-identifiers are generalised."""
-        return (
-            {}
-            if self.grouping is None
-            else {n: ladder.mapping for n, ladder in self.grouping.ladders.items()}
-        )
+        ladders = {} if self.grouping is None else self.grouping.ladders
+        return {name: ladder.mapping for name, ladder in ladders.items()}
 
     def grouped(
         self, finals: Sequence[Final], rows: RowStore, everyone: pa.Table | None = None
@@ -169,26 +163,19 @@ class Layout:
             slot = np.concatenate([slot, invented])
             bucket = joined([bucket, *(final.counterfeits[0] for final in finals)])
             codes = joined([codes, *(final.counterfeits[1] for final in finals)])
-        if len(self._ranked[0]) < len(names):  # values are only ever added
-            values = pa.array(names, self.sensitive_columns[2][2])
-            order = pc.array_sort_indices(values)
-            self._ranked = values.take(order), order.to_numpy().argsort()
-        ordered, rank = self._ranked
+        values = pa.array(names, self.sensitive_columns[2][2])
+        order = pc.array_sort_indices(values)
+        rank = order.to_numpy().argsort()
         # One number per (slot, bucket, rank of the value): neither codes nor rows leave a trace in the order.
         first = int(slot[0]) if len(slot) else 0
-        buckets, ranks = int(bucket.max(initial=0)) + 1, len(ordered) + 1
+        buckets, ranks = int(bucket.max(initial=0)) + 1, len(names) + 1
         key = ((slot - first) * buckets + bucket) * ranks + rank[codes]
-        if int(key.max(initial=0)) < DENSE * len(key):  # a table of all numbers costs less than a sort
-            counts = np.bincount(key)
-            keys = np.flatnonzero(counts)
-            counts = counts[keys]
-        else:
-            keys, counts = np.unique(key, return_counts=True)
+        keys, counts = np.unique(key, return_counts=True)
         columns = [
             self._labels(keys // (buckets * ranks) + first),
             pa.array((keys // ranks % buckets).astype(np.int32)),
-            ordered.take(pa.array(keys % ranks)),
-            pa.array(counts.astype(np.int64, copy=False)),
+            values.take(order.take(pa.array(keys % ranks))),
+            pa.array(counts),
         ]
         return pa.table(columns, schema=self._schemas[1])
 
@@ -230,10 +217,10 @@ class Layout:
         distinct, index[present] = np.unique(slot[present], return_inverse=True)
         return pa.DictionaryArray.from_arrays(pa.array(index, mask=missing), self.slots.labels(distinct))
 
-    def _manifest(self, rows: int, buckets: int, finals: Sequence[Final]) -> dict[str, Any]:
+    def _same_in_every_release(self) -> dict[str, Any]:
         axis, rule, settings = self.slots.axis, self.slots.granularity, self.settings
         name = None if rule is None else rule.name
-        manifest: dict[str, Any] = {
+        return {
             "format": 1,
             "model": "stream",
             "tool": TOOL,
@@ -247,17 +234,20 @@ class Layout:
                 "slot_definition": None if rule is None else rule.as_dict(),
             },
             "columns": _described(self.data_columns),
-            "parameters": {**self._parameters, "slot": name},
-            "counts": {
-                "rows": rows,
-                "slots": len(finals),
-                f"{self.unit}s": buckets,
-                "first_slot": self.slots.label(finals[0].slot) if finals else None,
-                "last_slot": self.slots.label(finals[-1].slot) if finals else None,
-            },
+            "parameters": {**settings.published(), "slot": name},
         }
-        if settings.options.recurring == "invariant":
-            manifest["counts"]["counterfeits"] = sum(final.counterfeits.shape[1] for final in finals)
+
+    def _manifest(self, rows: int, buckets: int, finals: Sequence[Final]) -> dict[str, Any]:
+        counts = {
+            "rows": rows,
+            "slots": len(finals),
+            f"{self.unit}s": buckets,
+            "first_slot": self.slots.label(finals[0].slot) if finals else None,
+            "last_slot": self.slots.label(finals[-1].slot) if finals else None,
+        }
+        if self.settings.options.recurring == "invariant":
+            counts["counterfeits"] = sum(final.counterfeits.shape[1] for final in finals)
+        manifest = {**self._stated, "counts": counts}
         if self.bucketed:
             manifest["sensitive_columns"] = _described(self.sensitive_columns)
         return manifest
@@ -277,14 +267,11 @@ def typed(arrived: Arrived, roles: Roles, layout: Layout | None) -> pa.Table:
         raise InputError(message, hint="use the same kind of times in every snapshot")
     if rows.schema.equals(layout.schema):
         return rows
-    rows, cast, hint = (
-        decode_dictionaries(rows),
-        list[pa.ChunkedArray](),
-        "use the same types in every snapshot",
-    )
+    rows, cast = decode_dictionaries(rows), list[pa.ChunkedArray]()
     for field, expected in zip(rows.schema, layout.schema, strict=True):
         kinds = f"{field.type} but was {expected.type} in earlier snapshots"
-        error = InputError(f"column `{field.name}` has type {kinds}", hint=hint)
+        message = f"column `{field.name}` has type {kinds}"
+        error = InputError(message, hint="use the same types in every snapshot")
         with raising(error, on=(pa.ArrowInvalid, pa.ArrowNotImplementedError)):
             cast.append(rows.column(field.name).cast(expected.type))
         if field.name in (*person, *roles.sensitive):

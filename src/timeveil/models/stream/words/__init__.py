@@ -19,7 +19,7 @@ from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_pa
 from timeveil.models.stream.judges.attack import StreamBreach, attack
 from timeveil.models.stream.judges.measure import StreamLoss, measure
 from timeveil.models.stream.judges.tradeoff import known
-from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary, StreamParameters
+from timeveil.models.stream.parameters import KNOWLEDGE, Knowledge, StreamAdversary, StreamParameters
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
 from timeveil.page.markdown import Table
@@ -72,27 +72,22 @@ class Facts(ReleaseFacts):
         return numbers
 
     @cached_property
-    def breach(self) -> StreamBreach | None:
-        """The attack by someone who knows the true slot; None where it would take long."""
+    def attacks(self) -> dict[Knowledge, StreamBreach]:
+        """The attacks of those who know more than the promise covers, without any that would take long."""
         if self.ledger is None or self.ledger.original.rows > CHEAP_ROWS or not self.counts["rows"]:
-            return None
-        return attack(self.evidence, StreamAdversary("true-slot"))
+            return {}
+        learnable = self.is_learnable and self.original.rows <= LEARNABLE_ROWS
+        tried: dict[Knowledge, bool] = {
+            "true-slot": True,
+            "several-slots": self.original.roles.respondent is not None,
+            "correlation": learnable,
+        }
+        return {knows: attack(self.evidence, StreamAdversary(knows)) for knows in tried if tried[knows]}
 
-    @cached_property
-    def returning(self) -> StreamBreach | None:
-        """The attack by someone who follows people over several slots; None where it would take long."""
-        if self.breach is None or self.original.roles.respondent is None:
-            return None
-        return attack(self.evidence, StreamAdversary("several-slots"))
-
-    @cached_property
-    def learnt(self) -> StreamBreach | None:
-        """The attack by someone who learns who has which values; None where it would take long."""
-        if self.breach is None or not (self.evidence.grouped and self.original.roles.quasi_columns):
-            return None
-        if self.original.rows > LEARNABLE_ROWS:
-            return None
-        return attack(self.evidence, StreamAdversary("correlation"))
+    @property
+    def is_learnable(self) -> bool:
+        """Whether an outsider could learn from the release which values come with which quasi-identifiers."""
+        return self.evidence.grouped and bool(self.original.roles.quasi_columns)
 
     @property
     def exposure(self) -> dict[str, Any] | None:
@@ -101,16 +96,16 @@ class Facts(ReleaseFacts):
         `fates` has the mean chance for moved and missing records, of someone who knows the true slot;
         `returning` is about people in several slots, where there are any.
         """
-        if self.breach is None:
+        if not self.attacks:
             return None
-        parts = {fate: self.breach.parts[fate] for fate in ("moved", "missing") if fate in self.breach.parts}
+        parts = {fate: self.attacks["true-slot"].parts[fate] for fate in ("moved", "missing")}
         numbers: dict[str, Any] = {"fates": {f: part.mean for f, part in parts.items() if len(part.chance)}}
-        breach = self.returning
+        breach, learnt = self.attacks.get("several-slots"), self.attacks.get("correlation")
         if breach is not None and breach.people:
             above = breach.share_above(1 / self.l)
             numbers["returning"] = {"people": breach.people, "share": above, "mean": breach.mean}
-        if self.learnt is not None and self.learnt.people:
-            numbers["guessed"] = self.learnt.parts["guess"].mean
+        if learnt is not None and learnt.people:
+            numbers["guessed"] = learnt.parts["guess"].mean
         return numbers
 
     @property
@@ -141,9 +136,7 @@ class Facts(ReleaseFacts):
             **super().as_dict("time", "parameters", *entries),
             **{name: value for name, value in self.run.items() if name not in private},
             **self.slots,
-            **({} if self.breach is None else {"true_slot_known": self.breach.as_dict()}),
-            **({} if self.returning is None else {"several_slots_known": self.returning.as_dict()}),
-            **({} if self.learnt is None else {"correlation_known": self.learnt.as_dict()}),
+            **{f"{knows.replace('-', '_')}_known": each.as_dict() for knows, each in self.attacks.items()},
         }
 
 
@@ -204,15 +197,17 @@ def public(f: Facts) -> dict[str, Any]:
 
 def private(f: Facts, progress: Progress) -> dict[str, Any]:
     """What only the custodian may see: the risk before, the loss, and attacks."""
+
+    def breach_of(knows: Knowledge) -> StreamBreach:
+        return f.attacks.get(knows) or attack(f.evidence, StreamAdversary(knows))
+
     progress("attacking", 0.2)
-    first = attack(f.evidence, StreamAdversary("published-slot"))
-    second = f.breach or attack(f.evidence, StreamAdversary("true-slot"))
+    first, second = breach_of("published-slot"), breach_of("true-slot")
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
-        several = f.returning or attack(f.evidence, StreamAdversary("several-slots"))
-        tried.append((several, several.l if f.recurring and not f.forget_after else None))
-    if f.evidence.grouped and f.original.roles.quasi_columns and f.original.rows <= CHEAP_ROWS:
-        tried.append((f.learnt or attack(f.evidence, StreamAdversary("correlation")), None))
+        tried.append((breach_of("several-slots"), f.l if f.recurring and not f.forget_after else None))
+    if f.is_learnable and f.original.rows <= CHEAP_ROWS:
+        tried.append((breach_of("correlation"), None))
     attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
