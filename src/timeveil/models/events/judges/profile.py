@@ -21,7 +21,7 @@ from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.evidence.codes import Codes, Integers, column_of, dense, encode, fold, ranked
 from timeveil.evidence.published import require
-from timeveil.models.events.evidence import observed, people_of
+from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
 
 AS_IT_STANDS = "as it stands"
@@ -96,10 +96,7 @@ def profile(
     granularities: Iterable[str | Granularity] | str | Granularity | None = None,
     definitions: Iterable[Granularity] | None = None,
 ) -> Profile:
-    """Count people and rows per group, at the table's resolution and at each granularity.
-
-    Granularities finer than the resolution of the times are left out: they separate nothing.
-    """
+    """Count people and rows per group, at the table's resolution and at each granularity that is no finer."""
     require(Relation, relation)
     k = KAnonymity(k).k
     people = people_of(relation)
@@ -111,8 +108,7 @@ def profile(
     visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=everyone)
     levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
-    position_of_time = np.zeros(len(times), np.int64)
-    position_of_time[time] = position
+    position_of_time = position[example_of(time, len(times))]
     risks = [_risk(AS_IT_STANDS, k, visits.groups(np.arange(len(times))), rows)]
     for level in at_least(levels, timeline.base):
         groups = visits.groups(timeline.firsts(level)[position_of_time])
