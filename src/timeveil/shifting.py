@@ -231,42 +231,35 @@ def _risk(visits: Ints, days: Ints, offsets: Ints, parameters: ShiftParameters) 
 
 
 class _Shifts:
-    """The visits of a shifted table, by time, and the shifts that are possible."""
+    """The visits of a shifted table by what no shift changes, kind and time of day, and then by day."""
 
     def __init__(self, visits: Ints, offsets: Ints, within: int) -> None:
-        self._owner, self._moment, self._kind = visits[np.argsort(visits[:, 1], kind="stable")].T
-        self._visits = np.bincount(self._owner)
+        owner, moment, kind = visits.T
         self._within, self._possible = within, np.zeros(2 * within + 1, dtype=bool)
         self._possible[offsets + within] = True
-        low, high = (int(edge) for edge in (self._moment[0], self._moment[-1])) if len(visits) else (0, 0)
-        # Person, kind and time in one number: a true time that is moved stays among those of its person.
-        margin = 2 * within * DAY
-        self._low, self._span = low - margin, high - low + 2 * margin + 1
-        self._kinds = int(self._kind.max(initial=0)) + 1
-        self._pairs = np.unique(self._owner * self._kinds + self._kind)
-        self._keys = np.sort(self._numbered(self._owner, self._kind, self._moment))
-
-    def _numbered(self, owner: Ints, kind: Any, moment: Ints) -> Ints:
-        pairs = owner * self._kinds + kind
-        at = np.minimum(np.searchsorted(self._pairs, pairs), max(len(self._pairs) - 1, 0))
-        return np.where(self._pairs[at] == pairs, at * self._span + (moment - self._low), -1)
+        self._visits, (day, clock) = np.bincount(owner), np.divmod(moment, DAY)
+        self._low, self._days = (int(day.min()), int(np.ptp(day)) + 1) if len(day) else (0, 1)
+        keys = (kind * DAY + clock) * self._days + day - self._low
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._owner = keys[order], owner[order]
 
     def candidates(self, known: Sequence[tuple[int, int]], *, all_known: bool) -> int:
         """How many people have all the known visits, moved by one possible shift."""
-        (first, kind), *further = sorted(known)
-        reach = self._within * DAY
-        begin, end = np.searchsorted(self._moment, [first - reach, first + reach + 1])
-        owner, shift = self._owner[begin:end], self._moment[begin:end] - first
-        fits = (shift % DAY == 0) & (self._kind[begin:end] == kind)
-        fits[fits] = self._possible[shift[fits] // DAY + self._within]
-        if all_known:
-            fits &= self._visits[owner] == len(known)
-        owner, shift = owner[fits], shift[fits]
-        for moment, of_kind in further:
-            if not len(owner):
-                break
-            numbers = self._numbered(owner, of_kind, moment + shift)
-            at = np.minimum(np.searchsorted(self._keys, numbers), len(self._keys) - 1)
-            met = self._keys[at] == numbers
-            owner, shift = owner[met], shift[met]
-        return len(np.unique(owner))
+        matches = np.zeros(0, np.int64)  # each a person with a shift, as one number, sorted
+        for number, (moment, kind) in enumerate(known):
+            day, clock = divmod(moment, DAY)
+            # The days within reach that the table has.
+            reach = np.clip(np.array([-self._within, self._within + 1]) + day - self._low, 0, self._days)
+            first = (kind * DAY + clock) * self._days
+            begin, end = np.searchsorted(self._keys, first + reach)
+            shift = self._keys[begin:end] - first - (day - self._low) + self._within
+            possible = self._possible[shift]
+            pairs = self._owner[begin:end][possible] * len(self._possible) + shift[possible]
+            if number:
+                at = np.minimum(np.searchsorted(matches, pairs), len(matches) - 1)
+                pairs = pairs[matches[at] == pairs]
+            if not len(pairs):
+                return 0
+            matches = np.sort(pairs)
+        people = np.unique(matches // len(self._possible))
+        return int((self._visits[people] == len(known)).sum()) if all_known else len(people)

@@ -19,7 +19,7 @@ import timeveil as tv
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.engines import Cells, Held
 from timeveil.models.events.evidence import Evidence
-from timeveil.models.events.judges.learned import learned
+from timeveil.models.events.judges.protected import learned
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.sweep import sweep
 

@@ -116,7 +116,6 @@ def test_a_way_that_cannot_promise_it_is_not_offered() -> None:
 def test_groups_that_meet_few_are_those_of_every_pair(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """People in more groups than are compared at once, for the method and for the judge."""
     monkeypatch.setattr(protect, "GROUPS_AT_ONCE", 3)
-    monkeypatch.setattr(protected, "_MANY", 4)
     monkeypatch.setattr(protected, "_CELLS_AT_ONCE", 50)
     draw, k = np.random.default_rng(seed), 2 + seed % 3
     crowds = [{int(p) for p in draw.integers(0, 9, draw.integers(1, 9))} for _ in range(draw.integers(1, 14))]

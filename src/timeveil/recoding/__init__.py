@@ -1,11 +1,7 @@
 """Value hierarchies: how a quasi-identifier other than time may be made coarser, level by level.
 
-Level 0 is the value itself. A hierarchy is a table with one row per value and one column per level, as
-ARX users keep it, or a rule: intervals for numbers, of one width or growing with the numbers, periods of the
-calendar for dates, prefixes for codes, one star for anything.
-
-Numbers and dates may be top and bottom coded: all outside some bounds share one label, at every level. Then
-level 0 is not used, which would show them.
+Level 0 is the value itself. A hierarchy is a table with a row per value and a column per level, or a rule.
+Where numbers or dates are top and bottom coded, level 0 is not used: it would show those outside the bounds.
 """
 
 from __future__ import annotations
@@ -13,30 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from timeveil.calendar.catalogue import of_dates
-from timeveil.calendar.civil import civil_second
+from timeveil.calendar.civil import Ints, civil_second
 from timeveil.calendar.order import is_finer_than
-from timeveil.errors import InputError, raising
+from timeveil.errors import InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.files import file_size
-from timeveil.recoding.values import bad_hierarchy, numbers_of, power_below, seconds_of, text_of
+from timeveil.reading.table import moments
 
 STAR = "*"
 MOST_LEVELS = 100
 LONGEST_LINE = 1 << 20
+LARGEST = 400  # digits before or behind the point of a number; no measured number has more
 RULES = {"intervals": "5,10", "log": "2,4,16", "calendar": "month,year,decade", "prefixes": "3,2"}
 Number = int | float | Fraction
-Interval = Callable[[Fraction], tuple[Fraction, Fraction]]
+Interval = Callable[[Fraction, Fraction], tuple[Fraction, Fraction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +90,14 @@ class Hierarchy:
         """
         _check_growing("widths", widths)
         exact, start = [Fraction(str(width)) for width in widths], Fraction(str(origin))
-        if any(wide % narrow for narrow, wide in pairwise(exact)):
-            raise bad_hierarchy(
-                "each interval width must be a multiple of the one before", "for example 5, 10, 20"
-            )
+        nested = not any(wide % narrow for narrow, wide in pairwise(exact))
+        _require(nested, "each interval width must be a multiple of the one before", "for example 5, 10, 20")
 
         def interval(width: Fraction, number: Fraction) -> tuple[Fraction, Fraction]:
             low = (number - start) // width * width + start
             return low, low + width
 
-        levels = [partial(interval, width) for width in exact]
-        return cls._of_numbers([f"{width:g} wide" for width in widths], levels, bottom, top)
+        return cls._of_numbers([f"{width:g} wide" for width in widths], exact, interval, bottom, top)
 
     @classmethod
     def log(
@@ -117,43 +112,42 @@ class Hierarchy:
         ['[0, 1)', '[1, 2)', '[2, 4)', '[2, 4)', '[8, 16)', '[-4, -2)']
         """
         _check_growing("bases", bases)
-        powers = [power_below(Fraction(fine), Fraction(coarse)) == coarse for fine, coarse in pairwise(bases)]
-        if not all(powers) or bases[0] < 2:
-            raise bad_hierarchy(
-                "each base must be a whole number from 2, and a power of the one before",
-                "for example 2, 4, 16",
-            )
+        powers = [
+            _power_below(Fraction(fine), Fraction(coarse)) == coarse for fine, coarse in pairwise(bases)
+        ]
+        message = "each base must be a whole number from 2, and a power of the one before"
+        _require(all(powers) and bases[0] >= 2, message, "for example 2, 4, 16")
 
-        def interval(base: int, number: Fraction) -> tuple[Fraction, Fraction]:
+        def interval(base: Fraction, number: Fraction) -> tuple[Fraction, Fraction]:
             if -1 <= number < 1:
                 return (Fraction(-1), Fraction(0)) if number < 0 else (Fraction(0), Fraction(1))
-            power = power_below(Fraction(base), abs(number))
+            power = _power_below(base, abs(number))
             if number > 0:
                 return power, power * base
             # Intervals contain their lower end, so -4 begins the one up to -2.
             return (-power, -power / base) if power == -number else (-power * base, -power)
 
-        levels = [partial(interval, base) for base in bases]
-        return cls._of_numbers([f"{base}-fold wide" for base in bases], levels, bottom, top)
+        names = [f"{base}-fold wide" for base in bases]
+        return cls._of_numbers(names, [*map(Fraction, bases)], interval, bottom, top)
 
     @classmethod
     def _of_numbers(
-        cls, names: list[str], levels: Sequence[Interval], bottom: Number | None, top: Number | None
+        cls, names: list[str], sizes: Sequence[Fraction], interval: Interval, *bounds: Number | None
     ) -> Hierarchy:
-        """Levels of half-open intervals that nest, cut off at `bottom` and `top`."""
-        least, most = (None if end is None else Fraction(str(end)) for end in (bottom, top))
+        """Levels of half-open intervals that nest, of a size each, cut off at two bounds."""
+        least, most = (None if end is None else Fraction(str(end)) for end in bounds)
 
-        def label(number: Fraction, level: Interval) -> str:
+        def label(number: Fraction, size: Fraction) -> str:
             if least is not None and number < least:
-                return f"below {text_of(least)}"
+                return f"below {_text_of(least)}"
             if most is not None and number >= most:
-                return f"{text_of(most)} or more"
-            low, high = level(number)
+                return f"{_text_of(most)} or more"
+            low, high = interval(size, number)
             low, high = low if least is None else max(low, least), high if most is None else min(high, most)
-            return f"[{text_of(low)}, {text_of(high)})"
+            return f"[{_text_of(low)}, {_text_of(high)})"
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            labels = [None if n is None else label(n, levels[number - 1]) for n in numbers_of(values)]
+            labels = [None if n is None else label(n, sizes[number - 1]) for n in _numbers_of(values)]
             return pa.array(labels, pa.string())
 
         return cls._with_star(names, publish, least, most)
@@ -173,17 +167,17 @@ class Hierarchy:
         [['1958-03', 'before 1930-01-01'], ['1955 to 1959', 'before 1930-01-01']]
         """
         periods = [of_dates(name) for name in names]
-        if not periods or not all(is_finer_than(fine, coarse) for fine, coarse in pairwise(periods)):
-            raise bad_hierarchy(
-                "the periods of a calendar hierarchy must go from fine to coarse, each inside the next",
-                "for example month,quarter,year,decade: a week may be in two months",
-            )
+        _require(
+            periods and all(is_finer_than(fine, coarse) for fine, coarse in pairwise(periods)),
+            "the periods of a calendar hierarchy must go from fine to coarse, each inside the next",
+            "for example month,quarter,year,decade: a week may be in two months",
+        )
         error = bad_hierarchy("a bound of a calendar hierarchy is not a date", "write it like 1930-01-01")
         with raising(error, on=ValueError):
             least, most = (None if end is None else date.fromisoformat(str(end)) for end in (bottom, top))
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            seconds, missing = seconds_of(values)
+            seconds, missing = _seconds_of(values)
             indices, index = np.unique(periods[number - 1].index(seconds), return_inverse=True)
             labels = np.array(periods[number - 1].label(indices), dtype=object)[index]
             if least is not None:
@@ -202,10 +196,8 @@ class Hierarchy:
         ['201**']
         """
         _check_growing("lengths", [-length for length in lengths])
-        if any(length > LONGEST_LINE for length in lengths):
-            raise bad_hierarchy(
-                "a prefix of a hierarchy is longer than any value", f"give at most {LONGEST_LINE:,}"
-            )
+        message = "a prefix of a hierarchy is longer than any value"
+        _require(max(lengths) <= LONGEST_LINE, message, f"give at most {LONGEST_LINE:,}")
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             text, length = values.cast(pa.string()), lengths[number - 1]
@@ -226,53 +218,41 @@ class Hierarchy:
     ) -> Hierarchy:
         """Levels of a rule, and above them one star for every value; what is beyond bounds is coded."""
         stated = [bound for bound in bounds if bound is not None]
-        if any(low >= high for low, high in pairwise(stated)):
-            message = "the upper bound of a hierarchy is not above the lower one"
-            raise bad_hierarchy(message, "write the lower bound first, such as 18..90")
+        message = "the upper bound of a hierarchy is not above the lower one"
+        _require(sorted({*stated}) == stated, message, "write the lower bound first, such as 18..90")
 
         def publish_or_star(number: int, values: pa.Array) -> pa.Array:
-            if number > len(names):
-                return pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
-            return publish(number, values)
+            star = pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
+            return star if number > len(names) else publish(number, values)
 
         return cls((*names, STAR), publish_or_star, finest=int(bool(stated)))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Hierarchy:
         """One row per value, one column per level, the value itself first; each coarsens the last."""
-        if table.num_columns < 2:
-            raise bad_hierarchy(
-                "a hierarchy needs a column of values and at least one level", "add a level column"
-            )
-        if table.num_columns > MOST_LEVELS:
-            raise bad_hierarchy(
-                f"a hierarchy has {table.num_columns - 1:,} levels", f"give at most {MOST_LEVELS - 1}"
-            )
+        message = "a hierarchy needs a column of values and at least one level"
+        _require(table.num_columns >= 2, message, "add a level column")
+        message = f"a hierarchy has {table.num_columns - 1:,} levels"
+        _require(table.num_columns <= MOST_LEVELS, message, f"give at most {MOST_LEVELS - 1}")
         columns = []
         for column in table.columns:
-            error = bad_hierarchy(
-                f"a level of a hierarchy has the type {column.type}", "give text or numbers"
-            )
-            with raising(error, on=pa.ArrowException):
+            message = f"a level of a hierarchy has the type {column.type}"
+            with raising(bad_hierarchy(message, "give text or numbers"), on=pa.ArrowException):
                 columns.append(column.combine_chunks().cast(pa.string()))
-        if len(columns[0].unique()) != len(columns[0]):
-            raise bad_hierarchy("a hierarchy lists a value more than once", "keep one row per value")
+        once = len(columns[0].unique()) == len(columns[0])
+        _require(once, "a hierarchy lists a value more than once", "keep one row per value")
         for number, (fine, coarse) in enumerate(pairwise(columns), start=1):
             pairs = pa.table({"fine": fine, "coarse": coarse}).group_by(["fine", "coarse"]).aggregate([])
-            if pairs.num_rows != len(fine.unique()):
-                message = f"level {number} of a hierarchy splits a value of the level below it"
-                raise bad_hierarchy(
-                    message, "give equal values of one level equal values in every level above"
-                )
+            message = f"level {number} of a hierarchy splits a value of the level below it"
+            hint = "give equal values of one level equal values in every level above"
+            _require(pairs.num_rows == len(fine.unique()), message, hint)
 
         def publish(number: int, values: pa.Array) -> pa.Array:
             row = pc.index_in(values.cast(pa.string()), columns[0], skip_nulls=False)
             missing = pc.sum(pc.and_(pc.is_null(row), pc.is_valid(values))).as_py() or 0
-            if missing:
-                message = f"a hierarchy lacks {missing} of the {len(values)} values of its column"
-                raise bad_hierarchy(
-                    message, "add a row to the hierarchy for every value of the column", InputError
-                )
+            message = f"a hierarchy lacks {missing} of the {len(values)} values of its column"
+            hint = "add a row to the hierarchy for every value of the column"
+            _require(not missing, message, hint, InputError)
             return columns[number].take(row)
 
         levels = enumerate(columns[1:], start=1)
@@ -294,12 +274,10 @@ class Hierarchy:
                 head = lines.readline(LONGEST_LINE)
         delimiter = ";" if ";" in head else ","
         names = [f"level{i}" for i in range(head.count(delimiter) + 1)]
-        if len(names) > MOST_LEVELS:
-            message = f"the hierarchy file `{file.name}` has {len(names) - 1:,} levels"
-            raise bad_hierarchy(message, f"give at most {MOST_LEVELS - 1}")
-        ragged = bad_hierarchy(
-            f"the hierarchy file `{file.name}` is not a table", "give every row the same number of levels"
-        )
+        message = f"the hierarchy file `{file.name}` has {len(names) - 1:,} levels"
+        _require(len(names) <= MOST_LEVELS, message, f"give at most {MOST_LEVELS - 1}")
+        message = f"the hierarchy file `{file.name}` is not a table"
+        ragged = bad_hierarchy(message, "give every row the same number of levels")
         with raising(ragged, on=(pa.ArrowException, OSError, KeyError)):
             table = pyarrow.csv.read_csv(
                 file,
@@ -322,19 +300,17 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
         return Hierarchy.from_table(source)
     rule, colon, arguments = str(source).partition(":")
     if rule in RULES and colon:
-        error = bad_hierarchy(
-            f"the hierarchy rule `{rule}` needs {'names of periods' if rule == 'calendar' else 'numbers'}",
-            f"for example {rule}:{RULES[rule]}",
-        )
-        with raising(error, on=(ValueError, OverflowError)):
+        needs = "names of periods" if rule == "calendar" else "numbers"
+        message = f"the hierarchy rule `{rule}` needs {needs}"
+        with raising(
+            bad_hierarchy(message, f"for example {rule}:{RULES[rule]}"), on=(ValueError, OverflowError)
+        ):
             return _from_rule(rule, arguments)
     if source == "suppression":
         return Hierarchy.suppression()
     if rule.isalpha() and colon and not Path(source).exists():
-        raise bad_hierarchy(
-            f"`{rule}` is not a rule for a hierarchy",
-            f"use {' or '.join(f'{name}:{example}' for name, example in RULES.items())}, or a file",
-        )
+        examples = " or ".join(f"{name}:{example}" for name, example in RULES.items())
+        raise bad_hierarchy(f"`{rule}` is not a rule for a hierarchy", f"use {examples}, or a file")
     return Hierarchy.from_csv(source)
 
 
@@ -345,10 +321,10 @@ def _from_rule(rule: str, arguments: str) -> Hierarchy:
     if rule == "prefixes":
         return Hierarchy.prefixes([int(n) for n in arguments.split(",")])
     low, dots, high = bounds.partition("..")
-    if coded and (not dots or low == high == ""):
-        message = f"the bounds of the hierarchy rule `{rule}` are not written LOW..HIGH"
-        ends = "1930-01-01..2015-01-01" if rule == "calendar" else "18..90"
-        raise bad_hierarchy(message, f"write {rule}:{RULES[rule]}:{ends}, or leave out one of the two")
+    message = f"the bounds of the hierarchy rule `{rule}` are not written LOW..HIGH"
+    ends = "1930-01-01..2015-01-01" if rule == "calendar" else "18..90"
+    hint = f"write {rule}:{RULES[rule]}:{ends}, or leave out one of the two"
+    _require(not coded or (dots and (low or high)), message, hint)
     if rule == "calendar":
         return Hierarchy.calendar(steps, bottom=low or None, top=high or None)
     bottom, top = (Fraction(end) if end else None for end in (low, high))
@@ -361,7 +337,63 @@ def _from_rule(rule: str, arguments: str) -> Hierarchy:
 def _check_growing(name: str, numbers: Sequence[float]) -> None:
     ordered = all(a < b for a, b in pairwise(numbers))
     in_range = bool(numbers) and (numbers[-1] <= 0 if name == "lengths" else numbers[0] > 0)
-    if not ordered or not in_range:
-        raise bad_hierarchy(
-            f"the {name} of a hierarchy must go from fine to coarse", f"give the {name} in that order"
-        )
+    message = f"the {name} of a hierarchy must go from fine to coarse"
+    _require(ordered and in_range, message, f"give the {name} in that order")
+
+
+def _require(holds: object, message: str, hint: str, kind: type[TimeveilError] = ParameterError) -> None:
+    if not holds:
+        raise bad_hierarchy(message, hint, kind)
+
+
+def bad_hierarchy(message: str, hint: str, kind: type[TimeveilError] = ParameterError) -> TimeveilError:
+    """The error for a hierarchy that cannot be used."""
+    return kind(message, hint=hint, code="bad-hierarchy")
+
+
+# Numbers and dates as hierarchies read and write them.
+
+
+def _seconds_of(values: pa.Array) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Dates as civil seconds, and which are missing."""
+    dates = moments(values)
+    if dates is None:
+        message = "a calendar hierarchy was given for a column that is not all dates, written in one way"
+        raise bad_hierarchy(message, "write its dates like 1958-03-31", InputError)
+    return dates
+
+
+def _power_below(base: Fraction, number: Fraction) -> Fraction:
+    """The largest power of a base up to a number of at least 1."""
+    power = Fraction(1)
+    while base > 1 and power * base <= number:
+        power *= base
+    return power
+
+
+def _numbers_of(values: pa.Array) -> list[Fraction | None]:
+    """Numbers as they are written, exactly; text is read as numbers."""
+    numbers = [None if value is None else _number(value) for value in values.to_pylist()]
+    message = "a hierarchy for numbers was given for a column that is not all numbers"
+    hint = "use a hierarchy table for this column, or clean its values"
+    _require(numbers.count(None) == values.null_count, message, hint, InputError)
+    return numbers
+
+
+def _number(value: Any) -> Fraction | None:
+    """The number that is written, exactly; 1e999999999 would take all memory to write out."""
+    try:
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    if number.is_finite() and -LARGEST <= int(number.as_tuple().exponent) <= number.adjusted() <= LARGEST:
+        return Fraction(number)
+    return None
+
+
+def _text_of(number: Fraction) -> str:
+    """Whole numbers in full, others as decimals."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    exact = Context(prec=3 * LARGEST).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{exact:f}".rstrip("0").rstrip(".")

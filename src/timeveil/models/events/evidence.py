@@ -159,21 +159,17 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def class_granule(self) -> Integers:
         """Per class the index of its granule in `granules`."""
-        return _find_pairs((self.granules.start, self.granules.end), self.bounds)
+        return _find_pairs(self.granules, self.bounds)
 
     @cached_property
     def released_granule(self) -> Integers:
         """Per published row the index of its granule in `granules`."""
         start, end = (self.released_column(name) for name in self.columns("start", "end"))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
-        # Few granules, many rows: convert one row of each to instants, and number them by time.
-        example = np.zeros(count, np.int64)
-        example[pairs] = np.arange(len(pairs))
-        examples = (pa.chunked_array([c.values.take(c.codes[example])]) for c in (start, end))
-        first, last = bounds_of(self.axis, *examples)
-        index = np.empty(count, dtype=np.int64)
-        index[np.lexsort((last, first))] = np.arange(count)
-        return index[pairs]
+        # Few granules, many rows: look up one row of each.
+        example = example_of(pairs, count)
+        bounds = (pa.chunked_array([side.values.take(side.codes[example])]) for side in (start, end))
+        return _find_pairs(self.granules, bounds_of(self.axis, *bounds))[pairs]
 
     @cached_property
     def released_step(self) -> Integers:
@@ -210,9 +206,7 @@ class Evidence(ReleaseEvidence):
         quasi, (times, time) = self.folded(self.quasi), ranked(self.people.moment)
         pairs = [(quasi, int(quasi.max(initial=0)) + 1), (time, len(times))]
         cell, cells = fold(pairs, len(quasi))
-        example = np.zeros(cells, np.int64)
-        example[cell] = np.arange(len(quasi))
-        return cell, example
+        return cell, example_of(cell, cells)
 
     @cached_property
     def _readings(self) -> tuple[Integers, Integers]:
@@ -235,7 +229,7 @@ class Evidence(ReleaseEvidence):
         bounds = [bound[classes] for bound in self.bounds]
         granules = granules_of(self.release, *bounds)
         granule = granules.containing(self.people.moment[rows])
-        at_class = _find_pairs((granules.start, granules.end), bounds)
+        at_class = _find_pairs(granules, bounds)
         # Before it is folded, a row in no granule takes the number of the first one.
         sides = [(np.maximum(granule, 0), at_class, len(granules.start))]
         for column, name in enumerate(self.quasi):
@@ -264,20 +258,23 @@ class Evidence(ReleaseEvidence):
 
     def _at_its_step(self, name: str) -> Coded:
         """What each row is published as at the step that it is read at."""
-        stated = [step["levels"].get(name) for step in self.steps]
-        level_of_step = [level["level"] if level else 0 for level in stated]
-        levels = dict(zip(level_of_step, stated, strict=True))
-        if set(levels) == {0}:
+        at_level = self.levels_of(name)
+        if [level for level, _ in at_level] == [None]:
             return self.quasi[name]
-        level_of_row = np.array([*level_of_step, -1])[self.step]  # a row that is read at no step has the last
         codes, texts, size = np.zeros(len(self.step), np.int64), [pa.array([], pa.string())], 0
-        for number, level in levels.items():
-            labels, rows = self.labels_at(name, level), level_of_row == number
+        for level, steps in at_level:
+            labels, rows = self.labels_at(name, level), steps[self.step]
             codes[rows] = labels.codes[rows] + size
             texts.append(labels.values.cast(pa.string()))
             size += labels.size
         merged = encode(pa.chunked_array(texts))
         return Coded(merged.codes[codes], merged.values)
+
+    def levels_of(self, name: str) -> list[tuple[Mapping[str, Any] | None, Mask]]:
+        """The levels that a quasi-identifier is published at, None for its values, and the steps of each."""
+        stated = [step["levels"].get(name) for step in self.steps]
+        levels = [level for number, level in enumerate(stated) if level not in stated[:number]]
+        return [(level, np.array([other == level for other in stated])) for level in levels]
 
     def labels_at(self, name: str, level: Mapping[str, Any] | None) -> Coded:
         """What the values of a quasi-identifier are published as at a level; themselves at none."""
@@ -335,18 +332,25 @@ class Evidence(ReleaseEvidence):
         return fold(list(zip((labels, granule, step), sizes, strict=True)), len(labels))
 
 
-def _find_pairs(among: Sequence[Integers], pairs: Sequence[Integers]) -> Integers:
-    """The index of each (start, end) among sorted ones."""
-    sides_by_pair = np.stack([np.concatenate(sides) for sides in zip(among, pairs, strict=True)], axis=1)
-    _, index = np.unique(sides_by_pair, axis=0, return_inverse=True)
-    return index.ravel()[len(among[0]) :]
+def example_of(codes: Integers, count: int) -> Integers:
+    """A row of each code."""
+    example = np.zeros(count, np.int64)
+    example[codes] = np.arange(len(codes))
+    return example
+
+
+def _find_pairs(granules: Granules, pairs: Sequence[Integers]) -> Integers:
+    """The index of each (start, end) among the granules."""
+    sides = zip((granules.start, granules.end), pairs, strict=True)
+    every = np.stack([np.concatenate(side) for side in sides], axis=1)
+    return np.unique(every, axis=0, return_inverse=True)[1].ravel()[len(granules.start) :]
 
 
 def roles_of(relation: Relation) -> dict[str, list[str]]:
     """The columns of a relation that are published, by role."""
     roles = relation.roles
     names = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
-    return {**{role: list(columns) for role, columns in names.items()}, "time": [str(roles.time)]}
+    return {role: list(columns) for role, columns in names.items()} | {"time": [str(roles.time)]}
 
 
 def people_of(relation: Relation) -> People:
@@ -376,14 +380,10 @@ def observed(people: People, levels: Sequence[Granularity], gaps: Gaps) -> tuple
 
 def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:
     """Published starts and ends as instants; a missing one is beyond every instant."""
-    return _instants_or(axis, start, LOWEST), _instants_or(axis, end, HIGHEST)
-
-
-def _instants_or(axis: TimeAxis, column: pa.ChunkedArray, missing: int) -> Integers:
-    valid = np.asarray(column.is_valid())
-    moments = np.full(len(column), missing, dtype=np.int64)
-    moments[valid] = instants(axis, column.drop_null())
-    return moments
+    bounds = np.full(len(start), LOWEST), np.full(len(end), HIGHEST)
+    for moments, column in zip(bounds, (start, end), strict=True):
+        moments[np.asarray(column.is_valid())] = instants(axis, column.drop_null())
+    return bounds
 
 
 def granules_of(release: Release, start: Integers, end: Integers) -> Granules:

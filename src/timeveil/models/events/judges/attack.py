@@ -1,18 +1,14 @@
 """Linking what is known of a person with the rows of a table.
 
-The adversary knows a person's quasi-identifiers and some of their visits, each to within a tolerance. On the
-original, everyone who has such a visit at each of the known times is a candidate. On the release, everyone
-who has a row in a class that each known visit may have been published in. Both sets are exact, and people are
-counted, through the ledger. By picking one candidate at random, the adversary names the right person with a
-chance of one in their number.
+The adversary knows a person's quasi-identifiers and some of their visits, each to within a tolerance.
+Candidates are, on the original, everyone who has such a visit at each of the known times, and on the release
+everyone who has a row in a class that each known visit may have been published in. Both sets are exact, and
+count people, through the ledger. A blind guess is right with a chance of one in their number.
 
-With one known visit, every visit of every person is tried and each person counts once: `mean` and `pinned`
-are what to expect when any one visit is known, and `worst` is over all visits. With several, one random
-choice of visits is tried per person; a person who has fewer is known by all of them. Where going through
-every candidate set would take too long, people are sampled.
-
-A withheld visit is in no class. The adversary then uses the other known visits; if none is left, the person
-is out of reach, with a chance of 0.
+With one known visit, every visit of every person is tried and each person counts once; `worst` is over all
+visits. With several, one random choice of visits is tried per person, who is known by all of them if they
+have fewer; where every candidate set would take too long, people are sampled. A withheld visit is in no
+class: the adversary uses the others, and without any the person is out of reach, with a chance of 0.
 """
 
 from __future__ import annotations
@@ -32,11 +28,10 @@ from timeveil.domain.stored import give_back_memory
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Codes, Integers, all_zero, distinct, fold, narrow, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
-from timeveil.models.events.evidence import Evidence, Mask
+from timeveil.models.events.evidence import Evidence, Mask, example_of
 from timeveil.models.events.judges.downcoding import Downcoding, downcoding
-from timeveil.models.events.judges.learned import learned
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
-from timeveil.models.events.judges.protected import promise_of
+from timeveil.models.events.judges.protected import expanded, learned, promise_of
 from timeveil.models.events.judges.repeated import joint_labels
 from timeveil.models.events.parameters import Adversary
 
@@ -154,8 +149,7 @@ class _Visits:
         kind = all_zero(len(complete)) if joint is None else joint.label[joint.event[complete]]
         sizes = int(quasi.max(initial=0)) + 1, len(self.moments), people.people, int(kind.max(initial=0)) + 1
         visit, visits = fold(zip((quasi, when, person, kind), sizes, strict=True), len(complete))
-        example = np.zeros(visits, dtype=np.int64)
-        example[visit] = np.arange(len(complete))
+        example = example_of(visit, visits)
         self.published: Mask = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
         self.example, self.quasi = narrow(complete[example], len(published)), narrow(quasi[example], sizes[0])
@@ -317,9 +311,8 @@ class Crowd:
     def _in_all(self, first: Codes, last: Codes, cost: Codes) -> Integers:
         cases = len(first)
         shortest = first[np.arange(cases), (last - first).argmin(axis=1)]
-        case = np.repeat(np.arange(cases), cost)
-        step = np.arange(len(case)) - np.repeat(np.cumsum(cost) - cost, cost)
-        pairs = distinct(case * self._people + self._person[shortest[case] + step])
+        case, row = expanded(shortest, shortest + cost)
+        pairs = distinct(case * self._people + self._person[row])
         case, person = pairs // self._people, pairs % self._people
         for column in range(first.shape[1]):
             begins = person * len(self._keys)

@@ -1,11 +1,9 @@
 """What a release of events lost against the original, and what remains visible within its groups.
 
 Part of the loss is a workload: random window counts, answered from the release and compared with the
-original. A window is a stretch of time around a random row, between the resolution of the times and the
-extent of the data long (lengths of every magnitude are equally likely), in whole steps of the resolution,
-or of a second where times are finer.
-About every second window also asks for a value of one quasi-identifier, taken from a random row of the
-original: where labels may contain it, the answer is an estimate too.
+original. A window is around a random row, in whole steps of the resolution of the times (a second at least),
+between one step and the extent of the data long; lengths of every magnitude are equally likely. About every
+second window also asks for a value of one quasi-identifier, taken from a random row of the original.
 """
 
 from __future__ import annotations
@@ -152,15 +150,14 @@ def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
         return {}
     people, published, lost = evidence.people, evidence.published, {}
     for name, values in evidence.quasi.items():
-        levels = [step["levels"].get(name) for step in evidence.steps]
+        levels = [(level, steps) for level, steps in evidence.levels_of(name) if level]
         rows_with_value, bits = np.bincount(values.codes[people.complete], minlength=values.size), 0.0
-        for level in [level for n, level in enumerate(levels) if level and level not in levels[:n]]:
-            at_level = published & np.array([other == level for other in levels])[evidence.step]
-            label = evidence.labels_at(name, level)
+        for level, steps in levels:
+            at_level, label = published & steps[evidence.step], evidence.labels_at(name, level)
             rows_with_label = np.bincount(label.codes[people.complete], minlength=label.size)
             often = rows_with_label[label.codes[at_level]] / rows_with_value[values.codes[at_level]]
             bits += float(np.log2(often).sum())
-        if any(levels):
+        if levels:
             lost[name] = bits / len(widths)
     times = np.log2(np.maximum(widths / _narrowest(evidence), 1))
     return lost | {evidence.release.manifest["time"]["column"]: float(times.mean())}
@@ -226,13 +223,12 @@ def _shares_with(evidence: Evidence, column: int) -> Callable[[int], Floats]:
     """A function of an original row: of each class the share that `answer` expects to have its value."""
     name, parts = evidence.columns("quasi")[column], []
     values = evidence.quasi[name]
-    levels = [step["levels"].get(name) for step in evidence.steps]
-    for level in [level for number, level in enumerate(levels) if level not in levels[:number]]:
-        classes = np.flatnonzero(np.array([other == level for other in levels])[evidence.class_step])
+    for level, steps in evidence.levels_of(name):
+        classes = np.flatnonzero(steps[evidence.class_step])
         labels = encode(evidence.classes.column(column).take(pa.array(classes)))
         # Where values are shown, a class has the one asked for or not; a label may contain it.
         sides = align(evidence.labels_at(name, None), labels) if level is None else None
-        parts.append((classes, labels, level, sides))
+        parts.append((classes, labels, level["name"] if level else "", sides))
 
     def shares_with(row: int) -> Floats:
         met, sought = np.zeros(len(evidence.classes)), values.values[int(values.codes[row])].as_py()
@@ -242,7 +238,7 @@ def _shares_with(evidence: Evidence, column: int) -> Callable[[int], Floats]:
                 met[classes] = sides[1].codes == sides[0].codes[row]
             elif len(classes):
                 distinct_labels = pa.chunked_array([labels.values])
-                met[classes] = conditions.shares(name, distinct_labels, level["name"])[0][labels.codes]
+                met[classes] = conditions.shares(name, distinct_labels, level)[0][labels.codes]
         return met
 
     return shares_with

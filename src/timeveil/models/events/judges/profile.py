@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from timeveil.calendar.timeline import at_least
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.evidence.codes import Integers, column_of, dense, distinct, encode, fold
+from timeveil.evidence.codes import Codes, Integers, column_of, dense, encode, fold, ranked
 from timeveil.evidence.published import require
-from timeveil.models.events.evidence import observed, people_of
+from timeveil.models.events.evidence import example_of, observed, people_of
+from timeveil.models.events.judges.recount import Groups, Visits
 
 AS_IT_STANDS = "as it stands"
-Coding: TypeAlias = tuple[Integers, int]
-"""A code per row, and how many codes there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,64 +96,50 @@ def profile(
     granularities: Iterable[str | Granularity] | str | Granularity | None = None,
     definitions: Iterable[Granularity] | None = None,
 ) -> Profile:
-    """Count people and rows per group, at the table's resolution and at each granularity.
-
-    Granularities finer than the resolution of the times are left out: they separate nothing.
-    """
+    """Count people and rows per group, at the table's resolution and at each granularity that is no finer."""
     require(Relation, relation)
     k = KAnonymity(k).k
     people = people_of(relation)
     complete = np.flatnonzero(people.complete)
     columns = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
-    quasi = fold([(coded.codes[complete], coded.size) for coded in columns], len(complete))
-    owner = dense(people.person[complete], people.people)
-    time = encode(column_of(relation.data, str(relation.roles.time)))
-    stands = _risk(AS_IT_STANDS, k, quasi, owner, dense(time.codes[complete], time.size))
-    levels, risks = resolve(granularities, people.axis, definitions), []
+    quasi, _ = fold([(coded.codes[complete], coded.size) for coded in columns], len(complete))
+    owner, everyone = dense(people.person[complete], people.people)
+    times, time = ranked(people.tick[complete])
+    visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=everyone)
+    levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
+    position_of_time = position[example_of(time, len(times))]
+    risks = [_risk(AS_IT_STANDS, k, visits.groups(np.arange(len(times))), rows)]
     for level in at_least(levels, timeline.base):
-        # The first position of a granule serves as its number.
-        granule = timeline.firsts(level).astype(np.int64)[position]
-        risks.append(_risk(level.name, k, quasi, owner, (granule, len(timeline))))
+        groups = visits.groups(timeline.firsts(level)[position_of_time])
+        risks.append(_risk(level.name, k, groups, rows))
     return Profile(
         k=k,
         rows=relation.rows,
         rows_incomplete=relation.rows - len(complete),
-        people=owner[1],
-        rows_per_person=_spread(np.bincount(owner[0], minlength=owner[1])),
-        as_it_stands=stands,
-        granularities=tuple(risks),
+        people=everyone,
+        rows_per_person=_spread(rows),
+        as_it_stands=risks[0],
+        granularities=tuple(risks[1:]),
     )
 
 
-def _risk(name: str, k: int, quasi: Coding, owner: Coding, granule: Coding) -> GranularityRisk:
-    """Group by (quasi-identifiers, granule) and count; -1 is a gap."""
-    inside = np.flatnonzero(granule[0] >= 0)
-    gaps = len(granule[0]) - len(inside)
-    if gaps:
-        quasi, owner, granule = ((codes[inside], size) for codes, size in (quasi, owner, granule))
-    group, groups = fold([quasi, granule], len(quasi[0]))
-    # Each (group, person) once: people per group, and the groups of each person.
-    pairs = distinct(group * max(owner[1], 1) + owner[0])
-    member, person = np.divmod(pairs, max(owner[1], 1))
-    people = np.bincount(member, minlength=groups)
-    rows = np.bincount(group, minlength=groups)
-    small = people < k
-    below = _how_many(person[small[member]])
+def _risk(name: str, k: int, groups: Groups, rows_of_person: Integers) -> GranularityRisk:
+    below = _how_many(groups.person[groups.people[groups.group] < k])
     return GranularityRisk(
         granularity=name,
-        groups=groups,
-        smallest_group=int(people.min()) if groups else 0,
-        claimed_by_rows=int(rows.min()) if groups else 0,
-        people_unique=_how_many(person[people[member] == 1]),
+        groups=len(groups.rows),
+        smallest_group=int(groups.people.min()) if len(groups.rows) else 0,
+        claimed_by_rows=int(groups.rows.min()) if len(groups.rows) else 0,
+        people_unique=_how_many(groups.person[groups.people[groups.group] == 1]),
         people_below_k=below,
-        share_below_k=below / owner[1] if owner[1] else 0.0,
-        rows_below_k=int(rows[small].sum()),
-        rows_in_gaps=gaps,
+        share_below_k=below / max(len(rows_of_person), 1),
+        rows_below_k=int(groups.rows[groups.people < k].sum()),
+        rows_in_gaps=int(rows_of_person.sum() - groups.rows.sum()),
     )
 
 
-def _how_many(people: Integers) -> int:
+def _how_many(people: Codes) -> int:
     return int(np.count_nonzero(np.bincount(people)))
 
 

@@ -1,16 +1,15 @@
 """Does every group keep what is promised about sensitive values, and about one person's rows?
 
-A recipient sees rows, not people. What rows can show is necessary, not sufficient: a group has as many
-different values as its promise needs, and, where no value may be held by more than a share of at least k
-people, enough rows with another value. With the ledger, the holders of every value are counted in every
-group, and the whole table's, from the original rows.
+A recipient sees rows, not people, so that what can be checked is necessary, not sufficient: a group has as
+many different values, and as many rows with another than its commonest, as its promise needs. With the
+ledger, the holders of every value are counted in every group, and the whole table's, from the original rows.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -23,11 +22,10 @@ from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinc
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, encode, encode_values, fold
 from timeveil.evidence.published import Mask, classes_of
-from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.evidence import Evidence, example_of
 
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"
 _ROUNDING = 1e-9
-_MANY = 1_000  # groups of a person from which on some are tried first
 _CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
 
 SENTENCES = {
@@ -94,8 +92,9 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
 def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: Findings) -> None:
     """The promises themselves: some original rows and the group of each, counted in people."""
     promise = promise_of(evidence)
-    for column, stated in protections_of(evidence).items():
-        findings.expect("protect:order", ranks_of(evidence, column, stated) is not None, name=column)
+    ordered = [name for name, *_ in _ranked_columns(evidence)]
+    for name in protections_of(evidence):
+        findings.expect("protect:order", name in ordered, name=name)
     for (code, name), breaks in breaking(evidence, rows, group):
         facts = {"below": int(breaks.sum()), "share": promise.dominance, "k": promise.k, "name": name}
         sentence = f"in every group, nobody has more than {promise.dominance} of the rows"
@@ -121,23 +120,16 @@ def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tu
     if promise.visits > 1:
         large = crowd[member] >= promise.k
         yield ("protect:visits", ""), _meeting_few(member[large], owner[large], groups, promise.k)
-    for name, protection in protections_of(evidence).items():
-        numbered = ranks_of(evidence, name, protection)
-        if numbered is None:
-            continue
-        (rank, size), values = numbered, evidence.original_column(name)
-        complete = np.flatnonzero(people.complete)
+    for name, protection, value, bounded in _ranked_columns(evidence):
+        size, complete = len(bounded), people.complete
         membership, count = fold([(group, groups), (people.person[rows], people.people)], len(rows))
-        group_of_member = np.zeros(count, np.int64)
-        group_of_member[membership] = group
-        holder, value, _ = distinct_pairs(membership, rank[values.codes[rows]], size)
-        holds = distinct_pairs(group_of_member[holder], value, size)
-        _, everywhere, _ = distinct_pairs(people.person[complete], rank[values.codes[complete]], size)
+        group_of_member = group[example_of(membership, count)]
+        holder, held, _ = distinct_pairs(membership, value[rows], size)
+        holds = distinct_pairs(group_of_member[holder], held, size)
+        _, everywhere, _ = distinct_pairs(people.person[complete], value[complete], size)
         overall = np.bincount(everywhere, minlength=size) / max(len(everywhere), 1)
-        if isinstance(protection, AtMost):
-            bounded = bounded_ranks(evidence, name, protection)[holds[1]]
-            holds = (holds[0][bounded], holds[1][bounded], holds[2][bounded])
-        yield ("protect:people", name), _breaks(protection, holds, crowd, overall) & (crowd > 0)
+        breaks = _breaks(protection, [side[bounded[holds[1]]] for side in holds], crowd, overall)
+        yield ("protect:people", name), breaks & (crowd > 0)
 
 
 def _meeting_few(group: Integers, owner: Integers, groups: int, k: int) -> Mask:
@@ -145,39 +137,19 @@ def _meeting_few(group: Integers, owner: Integers, groups: int, k: int) -> Mask:
     order = np.lexsort((group, owner))
     group, owner = group[order], owner[order]
     begin, end = (np.searchsorted(owner, owner, side) for side in ("left", "right"))
-    breaks = np.zeros(groups, bool)
-    # Who is in very many groups has most of them with few others: two tries each spare most of the pairs.
-    for apart in (1, _MANY // 2):
-        index = np.flatnonzero((end - begin > _MANY) & ~breaks[group])
-        partner = group[begin[index] + (index - begin[index] + apart) % (end - begin)[index]]
-        pairs = np.unique(np.stack([group[index], partner], axis=1), axis=0)
-        for first in range(0, len(pairs), _MANY):
-            few = _in_common(group, owner, pairs[first : first + _MANY], groups) < k
-            breaks[pairs[first : first + _MANY][few]] = True
-    by_group = np.argsort(group, kind="stable")
-    waiting = by_group[~breaks[group[by_group]]]
+    by_group, breaks = np.argsort(group, kind="stable"), np.zeros(groups, bool)
     # A group is compared with all groups of its people, some groups at a time.
-    heads = np.flatnonzero(np.diff(group[waiting], prepend=-1))
-    cost = np.append(0, np.cumsum((end - begin)[waiting]))
+    heads = np.flatnonzero(np.diff(group[by_group], prepend=-1))
+    cost = np.append(0, np.cumsum((end - begin)[by_group]))
     batches = np.unique(cost[heads] // _CELLS_AT_ONCE, return_index=True)[1]
-    for first, last in pairwise([*heads[batches].tolist(), len(waiting)]):
-        entries = waiting[first:last]
+    for first, last in pairwise([*heads[batches].tolist(), len(by_group)]):
+        # Two groups that meet in few people both break the promise, and are not looked at again: someone in
+        # very many groups has most of them with few others, and costs far less than every pair.
+        entries = by_group[first:last][~breaks[group[by_group[first:last]]]]
         line, at = expanded(begin[entries], end[entries])
         compared, often = np.unique(group[entries][line] * groups + group[at], return_counts=True)
-        breaks[compared[often < k] // groups] = True
+        breaks[np.concatenate(np.divmod(compared[often < k], groups))] = True
     return breaks
-
-
-def _in_common(group: Integers, owner: Integers, pairs: Integers, groups: int) -> Integers:
-    """How many people two groups have in common, for each pair."""
-    by_group = np.argsort(group, kind="stable")
-    begin, end = (np.searchsorted(group[by_group], np.arange(groups), side) for side in ("left", "right"))
-    members = []
-    for side in pairs.T:
-        line, at = expanded(begin[side], end[side])
-        members.append(line * (int(owner.max(initial=0)) + 1) + owner[by_group[at]])
-    both = np.intersect1d(members[0], members[1], assume_unique=True)
-    return np.bincount(both // (int(owner.max(initial=0)) + 1), minlength=len(pairs))
 
 
 def expanded(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
@@ -195,23 +167,31 @@ def _is_named(values: pa.Array, promise: AtMost) -> Mask:
     return np.asarray(pc.is_in(values.cast(pa.string()), value_set=pa.array(promise.of, pa.string())))
 
 
-def bounded_ranks(evidence: Evidence, name: str, promise: AtMost) -> Mask:
-    """The ranks of the values that a share is promised of."""
-    values = evidence.original_column(name)
-    rank, size = ranks_of(evidence, name, promise) or (np.zeros(values.size, np.int64), 1)
-    used, bounded = distinct(values.codes[evidence.people.complete]), np.zeros(size, bool)
-    bounded[rank[used[_is_named(values.values.take(pa.array(used)), promise)]]] = True
-    return bounded
+def _ranked_columns(evidence: Evidence) -> Iterator[tuple[str, AnyProtection, Integers, Mask]]:
+    """Per column with a promise the rank of every original row's value, and of which ranks it is promised.
+
+    A column whose values have no order, although the promise needs one, is left out.
+    """
+    for name, promise in protections_of(evidence).items():
+        values = evidence.original_column(name)
+        used = distinct(values.codes[evidence.people.complete])
+        spelt = values.values.take(pa.array(used))
+        ranks = _ranks_of(spelt, promise)
+        if ranks is None:
+            continue
+        rank, size = np.zeros(values.size, np.int64), int(ranks.max(initial=0)) + 1
+        rank[used] = ranks
+        bounded = np.full(size, not isinstance(promise, AtMost))
+        if isinstance(promise, AtMost):  # nothing is promised about other values than those it names
+            bounded[ranks[_is_named(spelt, promise)]] = True
+        yield name, promise, rank[values.codes], bounded
 
 
-def ranks_of(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Integers, int] | None:
-    """The rank of each value that a person holds, and how many there are; None where an order is missing.
+def _ranks_of(spelt: pa.Array, promise: AnyProtection) -> Integers | None:
+    """The rank of each value, from 0 without holes; None where an order is missing.
 
     Numbers that are spelt in two ways are one value, and so are null and NaN.
     """
-    values = evidence.original_column(name)
-    used = distinct(values.codes[evidence.people.complete])
-    spelt = values.values.take(pa.array(used))
     present = _alike(spelt)
     if not isinstance(promise, Closeness) or promise.order == "none":
         number = encode(present).codes
@@ -225,12 +205,9 @@ def ranks_of(evidence: Evidence, name: str, promise: AnyProtection) -> tuple[Int
         return None
     else:
         order = pc.array_sort_indices(present, null_placement="at_end")
-        number = np.zeros(len(used), np.int64)
+        number = np.zeros(len(present), np.int64)
         number[order.to_numpy()] = encode(present.take(order)).codes
-    ranks = np.unique(number, return_inverse=True)[1].ravel()
-    rank = np.zeros(max(values.size, 1), np.int64)
-    rank[used] = ranks
-    return rank, int(ranks.max(initial=0)) + 1
+    return np.unique(number, return_inverse=True)[1].ravel()
 
 
 def _alike(values: pa.Array) -> pa.Array:
@@ -249,10 +226,7 @@ def _alike(values: pa.Array) -> pa.Array:
 
 
 def _breaks(
-    promise: AnyProtection,
-    holds: tuple[Integers, Integers, Integers],
-    crowd: Integers,
-    overall: npt.NDArray[np.float64],
+    promise: AnyProtection, holds: Sequence[Integers], crowd: Integers, overall: npt.NDArray[np.float64]
 ) -> Mask:
     """The groups that break a promise, from the holders of each value in each group and its people."""
     (group, value, holders), groups = holds, len(crowd)
@@ -281,3 +255,56 @@ def _breaks(
             moved = np.abs(np.cumsum(difference, axis=1)).sum(axis=1)
             distance[first:last] = moved / max(size - 1, 1)
     return distance > promise.distance + _ROUNDING
+
+
+# What an outsider who knows visits of a person learns about a sensitive value of theirs.
+
+
+def learned(
+    evidence: Evidence, groups: Integers, weight: npt.NDArray[np.float64]
+) -> dict[str, dict[str, float]]:
+    """Per column with a promise the chance to be right, `worst` and `mean` over cases.
+
+    A line of `groups` is a case: the group of each known visit. Everyone who has a row in all of them may be
+    the person, and the outsider names the value that most of them hold there. `weight` is that of each case.
+    """
+    return {
+        name: {
+            "worst": float(chance.max(initial=0.0)),
+            "mean": float(chance @ weight / weight.sum()) if len(weight) else 0.0,
+        }
+        for name, chance in _chances(evidence, groups)
+    }
+
+
+def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+    person, room = evidence.people.person[evidence.published], evidence.people.people
+    member = evidence.group[0] * room + person
+    members = distinct(member)
+    # Cases with the same groups have the same candidates.
+    cases, case_of = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
+    begins, ends = (np.searchsorted(members, (cases + side) * room) for side in (0, 1))
+    smallest = (ends - begins).argmin(axis=1)
+    lines = np.arange(len(cases))
+    case, index = expanded(begins[lines, smallest], ends[lines, smallest])
+    candidate = members[index] % room
+    for group in cases.T:  # everyone who is in all groups may be the person
+        inside = np.isin(group[case] * room + candidate, members)
+        case, candidate = case[inside], candidate[inside]
+    people = np.bincount(case, minlength=len(cases))
+    owners = np.searchsorted(members, member)
+    for name, _, value, bounded in _ranked_columns(evidence):
+        size = len(bounded)
+        owner, holding, _ = distinct_pairs(owners, value[evidence.published], size)
+        owner, holding = owner[bounded[holding]], holding[bounded[holding]]
+        holdings = [np.zeros(0, np.int64)]
+        for group in cases.T:
+            who = np.searchsorted(members, group[case] * room + candidate)
+            line, at = expanded(*(np.searchsorted(owner, who + side) for side in (0, 1)))
+            holdings.append(line * size + holding[at])
+        # Distinct (candidate of a case, value), from which how many candidates of a case hold each value.
+        distinct_holdings = distinct(np.concatenate(holdings))
+        answer, _, holders = distinct_pairs(case[distinct_holdings // size], distinct_holdings % size, size)
+        most = np.zeros(len(cases))
+        np.maximum.at(most, answer, holders)
+        yield name, (most / np.maximum(people, 1))[case_of.ravel()]

@@ -1,10 +1,8 @@
 """How many rows of a release are in a window of time?
 
-A published row shows the granule that its time is in, not the time. Granules inside the window count in full;
-those that only overlap it may count in full or not at all (`low` and `high`), and the best guess spreads the
-rows of a granule evenly over it. A granule without a start or an end, such as that of `all`, has no width to
-spread over: where the window covers only a part of it, half of its rows are the guess.
-
+A published row shows the granule that its time is in. Granules inside the window count in full; those that
+only overlap it may count in full or not at all (`low` and `high`), and the best guess spreads the rows of a
+granule evenly over it. A granule without a start or an end has no width: half of its rows are the guess.
 A label of a generalised column may or may not contain what is asked for, taken to be independent of the time.
 """
 

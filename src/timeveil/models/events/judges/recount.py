@@ -1,35 +1,43 @@
-"""Are the candidates of the manifest those of the original? With the ledger, every one is counted again.
+"""Are the candidates and the computed times those of the original? With the ledger, all are counted again.
 
-At the published levels, people and rows are counted for each granularity that the run considered, in one pass
-each: the group of every row, the different people of every group, and its rows. Which granularities group the
-data alike, and which are on the frontier, follows from where each cuts the times that occur. Other levels
-cannot be counted, because the ledger has the published ones alone: they must be those that it notes. What
-earlier releases cost is counted for the granularity that was published, not for others.
+At the published levels, people and rows are counted for each granularity that the run considered. Which
+granularities group the data alike, and which are on the frontier, follows from where each cuts the times that
+occur. Other levels cannot be counted, because the ledger has the published ones alone: they must be those
+that it notes. What earlier releases cost is counted for the granularity that was published, not for others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import available, fit
+from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Positions, Timeline
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, dense, distinct, distinct_pairs, fold, ranked
+from timeveil.evidence.codes import Codes, Integers, column_of, distinct, distinct_pairs, fold, narrow, ranked
 from timeveil.evidence.published import Mask
-from timeveil.models.events.evidence import Evidence, observed
+from timeveil.models.events.evidence import Evidence, example_of, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
+from timeveil.reading.table import moments
 
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
-Returns: TypeAlias = tuple[Positions, Positions]
-_NONE = np.empty(0, np.int32)
+_SUMS = ("groups", "group_total", "groups_below_k", "rows_below_k")
 _PART_ROWS = 1 << 19  # counted at a time, unless one label has more
+
+SENTENCES = {
+    "durations:rows": "{rows:row} with another duration in `{name}` than between its times in the original",
+    "durations:stated": "the durations, or their units, are not those of the original",
+    "origin:rows": "{rows:row} with another time since the origin than in the original",
+    "origin:stated": "the origin that times are counted from, or their unit, is not that of the original",
+}
 
 
 def check_candidates(evidence: Evidence, findings: Findings) -> None:
@@ -106,163 +114,71 @@ def _counted(
     label = evidence.folded(evidence.stated_labels)[people.complete]
     person = people.person[people.complete]
     part = (np.cumsum(np.bincount(label)) // _PART_ROWS).astype(np.int32)[label]
-    order, numbers = np.argsort(part, kind="stable"), dict[str, list[dict[str, int]]]()
+    order, sums = np.argsort(part, kind="stable"), {name: np.zeros(len(_SUMS), np.int64) for name in levels}
+    smallest = dict.fromkeys(levels, len(order))
     for rows in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
         times, position = ranked(time[rows])
         local = replace(timeline, granules=timeline.granules[times])
-        visits = _Visits.of(label[rows], person[rows], people.people, position, len(times))
-        counts = _Counts(visits, local.firsts(levels["day"]) if "day" in levels else None)
+        visits = Visits(label[rows], person[rows], position, len(times))
         for name, level in levels.items():
-            numbers.setdefault(name, []).append(counts.of(local.firsts(level)).numbers(evidence.k))
-    return {name: _total(parts) for name, parts in numbers.items()}
+            groups = visits.groups(local.firsts(level))
+            below = groups.people < evidence.k
+            smallest[name] = int(groups.people.min(initial=smallest[name]))
+            sums[name] += len(below), groups.people.sum(), below.sum(), groups.rows[below].sum()
+    return {
+        name: dict(zip(_SUMS, totals.tolist(), strict=True))
+        | {"smallest_group": smallest[name] if totals[0] else 0}
+        for name, totals in sums.items()
+    }
 
 
-def _total(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """The numbers of all groups, from those of some at a time."""
-    smallest = min((part["smallest_group"] for part in parts if part["groups"]), default=0)
-    return {name: sum(part[name] for part in parts) for name in parts[0]} | {"smallest_group": smallest}
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The rows and the different people of each group, and every member: of which group, and who."""
 
-
-@dataclass(frozen=True)
-class _Visits:
-    """The complete rows, sorted once by label, person and time; several rows of a person at a time are one.
-
-    A cell is a label at a time, in `rows` rows. Cells are sorted too, so those of a group follow each other.
-    Per visit `cell` is where it is, and `owner` whose.
-    """
-
-    label: Positions
-    time: Positions
-    rows: Integers
-    owner: Integers
-    cell: Positions
-
-    @classmethod
-    def of(cls, label: Integers, person: Integers, people: int, time: Integers, times: int) -> Self:
-        sizes = int(label.max(initial=0)) + 1, people
-        cells, cell = ranked(label * times + time)
-        owner, owners = label * sizes[1] + person, sizes[0] * sizes[1]
-        if owners * len(cells) >= 2**62:
-            owner, owners = dense(owner, owners)
-        # Owners rise with their label, and cells with label and time: one number sorts by all three.
-        owner *= len(cells)
-        owner += cell
-        visits = distinct(owner)
-        parts = (cells // times, cells % times, visits % len(cells))
-        labels, at, visited = (part.astype(np.int32) for part in parts)
-        return cls(labels, at, np.bincount(cell), visits // len(cells), visited)
-
-    @cached_property
-    def cells(self) -> _Groups:
-        """Each cell as a group of its own."""
-        again = ~_changes(self.owner)[1:]
-        people = np.bincount(self.cell, minlength=len(self.label))
-        times = np.arange(int(self.time.max(initial=-1)) + 1, dtype=np.int32)
-        returns = self.cell[1:][again], self.cell[:-1][again]
-        return _Groups(self.label, self.time, self.rows, people, times, returns)
-
-    def within(self, inside: Mask) -> Self:
-        """The visits at some of the times alone."""
-        among = inside[self.time]
-        stays, number = among[self.cell], np.cumsum(among, dtype=np.int32) - np.int32(1)
-        cells = (self.label[among], self.time[among], self.rows[among])
-        return type(self)(*cells, self.owner[stays], number[self.cell[stays]])
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """Labels in granules, in this order, with the rows and different people of each.
-
-    `returns` has the visits of people to a group who were in another one before, under the same label: to
-    which group, and in which before. `firsts` is the first time in each granule.
-    """
-
-    label: Positions
-    granule: Positions
     rows: Integers
     people: Integers
-    firsts: Positions
-    returns: Returns
-    joined_returns: Returns = field(default_factory=lambda: (_NONE, _NONE))
+    group: Positions
+    person: Codes
 
-    def joined(self, firsts: Positions) -> Self:
-        """The groups of a coarser granularity, `firsts` its first time in the granule of each time.
 
-        Who returned to another group of the same new group was counted in both; those are its
-        `joined_returns`.
+class Visits:
+    """Rows sorted once by label, person and time; several rows of a person at a time are one visit.
+
+    A cell is a label at a time. Cells are sorted too, so those of a group follow each other.
+    """
+
+    def __init__(self, label: Integers, person: Integers, time: Integers, times: int) -> None:
+        cells, cell = ranked(label * times + time)
+        self._rows = np.bincount(cell)
+        self._label, self._time = (narrow(part, len(cells)) for part in (cells // times, cells % times))
+        sizes = (int(codes.max(initial=0)) + 1 for codes in (label, person))
+        owner, owners = fold(zip((label, person), sizes, strict=True), len(label))
+        person_of_owner = person[example_of(owner, owners)]
+        # Owners rise with their label, and cells with label and time: one number sorts by all three.
+        visits = distinct(owner * len(cells) + cell)
+        self._cell = narrow(visits % max(len(cells), 1), len(cells))
+        self._person = narrow(person_of_owner[visits // max(len(cells), 1)], 0)
+
+    def groups(self, firsts: Codes) -> Groups:
+        """The groups of a granularity, `firsts` the first time in the granule of each time, -1 in a gap.
+
+        The visits of a person to a group follow each other, as what is in a gap is left out before.
         """
-        first = firsts[self.firsts]
-        begins = _changes(first)
-        if begins.all():
-            return self
-        granule = _numbers(begins)[self.granule]
-        fresh = _changes(self.label, granule)
-        heads, group = np.flatnonzero(fresh), _numbers(fresh)
-        to, before = (group[side] for side in self.returns)
-        stays, moves = np.flatnonzero(to == before), np.flatnonzero(to != before)
-        people = _sums(self.people, heads) - np.bincount(to[stays], minlength=len(heads))
-        return type(self)(
-            self.label[heads],
-            granule[heads],
-            _sums(self.rows, heads),
-            people,
-            first[begins],
-            (to[moves], before[moves]),
-            (self.returns[0][stays], self.returns[1][stays]),
-        )
-
-    def numbers(self, k: int) -> dict[str, int]:
-        """What a manifest states of the groups of one granularity."""
-        below = self.people < k
-        return {
-            "smallest_group": int(self.people.min()) if len(below) else 0,
-            "groups": len(below),
-            "group_total": int(self.people.sum()),
-            "groups_below_k": int(below.sum()),
-            "rows_below_k": int(self.rows[below].sum()),
-        }
+        granule = firsts[self._time]
+        inside = granule >= 0
+        number = np.full(len(granule), -1, np.int32)
+        number[inside] = np.cumsum(_changes(self._label[inside], granule[inside])) - 1
+        group, person = number[self._cell], self._person
+        if not inside.all():
+            group, person = group[group >= 0], person[group >= 0]
+        member = _changes(person, group)
+        group, count = group[member], int(number.max(initial=-1)) + 1
+        rows = np.bincount(number[inside], weights=self._rows[inside], minlength=count).astype(np.int64)
+        return Groups(rows, np.bincount(group, minlength=count), group, person[member])
 
 
-class _Counts:
-    """The groups of one granularity after another, each joined from groups that are counted already."""
-
-    def __init__(self, visits: _Visits, firsts_of_days: Positions | None) -> None:
-        self._visits, cells = visits, visits.cells
-        self._days = None if firsts_of_days is None else _cuts(firsts_of_days)
-        self._latest: dict[str, tuple[_Groups, Cuts]] = {}
-        by_day = cells if firsts_of_days is None or firsts_of_days.min() < 0 else cells.joined(firsts_of_days)
-        # Nobody returns on another day to a group that is shorter than a day.
-        same_day = cells if by_day is cells else replace(cells, returns=by_day.joined_returns)
-        self._cells = {"of days": by_day, "shorter": same_day, "other": cells}
-
-    def of(self, firsts: Positions) -> _Groups:
-        """The groups of a granularity, `firsts` the first time in the granule of each time."""
-        cuts = _cuts(firsts)
-        if firsts.min() < 0:
-            # Visits in a gap are in no group, and do not interrupt one either.
-            return self._visits.within(firsts >= 0).cells.joined(np.maximum.accumulate(firsts))
-        kind, days = "other", self._days
-        if days is not None and (_refines(days, cuts) or _refines(cuts, days)):
-            kind = "of days" if _refines(days, cuts) else "shorter"
-        groups, before = self._latest.get(kind, (self._cells[kind], None))
-        if before is not None and not _refines(before, cuts):
-            groups = self._cells[kind]
-        self._latest[kind] = groups.joined(firsts), cuts
-        return self._latest[kind][0]
-
-
-def _sums(counts: Integers, heads: Integers) -> Integers:
-    """The sum of each run, by where it begins: many runs are short, so this is faster than `reduceat`."""
-    totals: Integers = np.cumsum(counts)[np.append(heads[1:], len(counts)) - 1]
-    return np.diff(totals, prepend=0)
-
-
-def _numbers(begins: Mask) -> Positions:
-    """The number of each row's run, by where runs begin."""
-    return np.cumsum(begins, dtype=np.int32) - np.int32(1)
-
-
-def _changes(*columns: Integers | Positions) -> Mask:
+def _changes(*columns: Codes) -> Mask:
     """Where a row differs from the one before; the first row does."""
     changes = np.zeros(len(columns[0]), dtype=bool)
     changes[:1] = True
@@ -290,3 +206,76 @@ def _lists_those_alike(candidates: Mapping[str, Any], cuts: Mapping[str, Cuts]) 
         if not complete or len(listed) != (len(alike) > 1):
             return False
     return True
+
+
+# Times that were computed from others: durations, and time since an origin.
+
+
+def check_durations(evidence: Evidence, findings: Findings) -> None:
+    """Expect durations that are the time between two times of the original."""
+    original, units = evidence.private.original, {}
+    names, times = original.roles.durations, column_of(original.data, original.time)
+    if names:
+        findings.check("durations are those between the times of the original")
+    rows = evidence.retained & evidence.people.complete
+    for name, until in names.items():
+        start, end, stated = (
+            column.filter(pa.array(rows))
+            for column in (times, *(column_of(original.data, column) for column in (until, name)))
+        )
+        if evidence.axis.unit:
+            units[name], length = evidence.axis.unit, np.asarray(pc.subtract(end, start))
+        elif pa.date32() in (start.type, end.type):
+            days = pc.days_between(start.cast(pa.date32()), end.cast(pa.date32()))
+            units[name], length = "day", np.asarray(days)
+        else:
+            first, last = (np.asarray(column.cast(pa.int64())) // 1000 for column in (start, end))
+            units[name], length = "hour", (last - first) // 3600
+        findings.expect_none("durations:rows", rows=np.asarray(stated) != length, name=name)
+    findings.expect("durations:stated", units == evidence.release.manifest.get("durations", {}))
+
+
+def check_origin(evidence: Evidence, findings: Findings) -> None:
+    """Expect times since the first row of a person, or since the date in a column, if that is stated."""
+    original, origin = evidence.private.original, evidence.release.manifest["parameters"].get("origin")
+    calendar = f"{original.time} (calendar)"
+    if not findings.expect("origin:stated", (calendar in original.data.schema.names) == (origin is not None)):
+        return
+    if origin is None:
+        return
+    findings.check("times are those since the stated origin")
+    rows = np.asarray(column_of(original.data, original.time).is_valid())
+    times = column_of(original.data, calendar).filter(pa.array(rows))
+    dates = pa.types.is_date32(times.type)
+    if origin == "first":
+        person, since = evidence.people.person[rows], _seconds(times)
+        order = np.lexsort((since, person))
+        begins = np.flatnonzero(np.diff(person[order], prepend=-1))
+        since[order] -= np.repeat(since[order][begins], np.diff(begins, append=len(order)))
+        size, unit = (1, evidence.axis.unit) if pa.types.is_integer(times.type) else (MINUTE, "minute")
+        size, unit = (DAY, "day") if dates else (size, unit)
+        since //= size
+    else:
+        known = original.roles.event == origin
+        read = moments(column_of(original.data, origin).combine_chunks()) if known else None
+        if not findings.expect("origin:stated", read is not None) or read is None:
+            return
+        start, wall = (
+            read[0][rows],
+            _seconds(pc.local_timestamp(times) if getattr(times.type, "tz", None) else times),
+        )
+        size, unit = (DAY, "day") if dates or not (start % DAY).any() else (MINUTE, "minute")
+        since = wall // size - start // size
+    findings.expect("origin:stated", unit == evidence.axis.unit)
+    stated = np.asarray(column_of(original.data, original.time).filter(pa.array(rows)))
+    findings.expect_none("origin:rows", rows=stated != since)
+
+
+def _seconds(times: pa.ChunkedArray) -> Integers:
+    """Times as whole seconds, or whole numbers as they are."""
+    kind = times.type
+    if pa.types.is_date32(kind):
+        return np.asarray(times.cast(pa.int32()).cast(pa.int64())) * DAY
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    steps = per_second[kind.unit] if pa.types.is_timestamp(kind) else 1
+    return np.array(times.cast(pa.int64())) // steps

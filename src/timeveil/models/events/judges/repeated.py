@@ -1,10 +1,8 @@
 """Do k people share what an event was published as in this release and in all earlier ones together?
 
-The ledgers of the earlier releases list which of their rows went into which group. The events of all releases
-are recognised anew, by code of the judges' own: two rows are one event if they have the same person and the
-same event number or, where there is none, the same cells throughout; of several rows that are alike the first
-is paired with the first. What an event is published as in this release follows from the published intervals
-and values.
+The ledgers of the earlier releases list the group of each of their rows. The events of all releases are
+recognised anew: two rows are one event if they have the same person and the same event number or, where there
+is none, the same cells throughout; of several rows that are alike the first is paired with the first.
 """
 
 from __future__ import annotations
@@ -139,10 +137,8 @@ def check_joint(evidence: Evidence, findings: Findings) -> None:
     """Expect k people behind every joint label."""
     stated, ledger = promised_releases(evidence), evidence.private
     noted = ledger.facts.get("after", [])
-    if (
-        not findings.expect("joint:number", len(noted) == stated, stated=stated, noted=len(noted))
-        or not stated
-    ):
+    agrees = findings.expect("joint:number", len(noted) == stated, stated=stated, noted=len(noted))
+    if not agrees or not stated:
         return
     findings.check(
         f"what an event was published as in this and {counted(stated, 'earlier release')} together is shared "

@@ -42,10 +42,9 @@ from timeveil.evidence.codes import (
 from timeveil.evidence.conditions import period_of, share_of
 from timeveil.evidence.published import Mask, check_row_order
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
-from timeveil.models.events.judges import derived, protected, repeated
+from timeveil.models.events.judges import protected, recount, repeated
 from timeveil.models.events.judges.downcoding import check_decoys
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
-from timeveil.models.events.judges.recount import check_candidates
 from timeveil.reading.table import moments
 
 SENTENCES = {
@@ -120,8 +119,8 @@ SENTENCES = {
     "steps:people": "{wrong} of {steps:step} stated with another smallest group than the original's",
     "steps:recode": "steps and `parameters.recode` do not fit together",
     "withheld": "{unlisted:row} withheld; the manifest states {withheld}",
-    **derived.SENTENCES,
     **protected.SENTENCES,
+    **recount.SENTENCES,
     **repeated.SENTENCES,
 }
 
@@ -146,7 +145,7 @@ def check(evidence: Evidence) -> Verdict:
             _check_definition(evidence, findings)
             give_back_memory()
             if not findings.violations:  # what is counted again rests on all of this
-                check_candidates(evidence, findings)
+                recount.check_candidates(evidence, findings)
     return findings.verdict()
 
 
@@ -234,8 +233,8 @@ def _fits(
 def _check_definition(evidence: Evidence, findings: Findings) -> None:
     if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
         return
-    derived.check_durations(evidence, findings)
-    derived.check_origin(evidence, findings)
+    recount.check_durations(evidence, findings)
+    recount.check_origin(evidence, findings)
     try:
         rows, classes = _place(evidence, findings)
     except InputError as error:

@@ -164,12 +164,12 @@ def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None
     if not ledgers:
         return None
     history = _History([*(ledger.original for ledger in ledgers), relation], relation)
-    labels = np.full((history.events, len(ledgers)), -1, np.int64)
+    present = history.events[-1]
+    labels = np.full((len(history.person_of_event), len(ledgers)), -1, np.int64)
     for number, ledger in enumerate(ledgers):
-        labels[history.event(number), number] = np.asarray(
-            pc.fill_null(ledger.table["group"].cast(pa.int64()), -1)
-        )
-        recurring = np.isin(np.flatnonzero(labels[:, number] >= 0), history.event(-1))
+        group = pc.fill_null(ledger.table["group"].cast(pa.int64()), -1)
+        labels[history.events[number], number] = np.asarray(group)
+        recurring = np.isin(np.flatnonzero(labels[:, number] >= 0), present)
         if recurring.sum() < SAME_TABLE * len(recurring):
             reason = f"{int(recurring.sum()):,} of its {len(recurring):,} published events are in it"
             raise _other_table(number + 1, reason)
@@ -177,13 +177,10 @@ def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None
     classes, of_event = np.unique(np.concatenate([absent, labels]), axis=0, return_inverse=True)
     of_event = of_event.ravel()[1:]  # absent throughout sorts first, so that it is class 0
     _refuse_small(classes, of_event, history.person_of_event, parameters.k)
-    counted = history.counted
-    present = np.zeros(history.events, np.bool_)
-    present[history.event(-1)[counted]] = True
-    gone = np.flatnonzero(~present & (of_event != _NEVER))
+    gone = np.setdiff1d(np.flatnonzero(of_event != _NEVER), present[history.counted])
     people = history.engine_codes()[history.person_of_event[gone]]
     last = max(_last(ledger) for ledger in ledgers)
-    of_row = of_event[history.event(-1)].astype(np.int32)
+    of_row = of_event[present].astype(np.int32)
     return Earlier(of_row, classes, (of_event[gone], people), last, parameters.append)
 
 
@@ -200,7 +197,6 @@ class _History:
         spellings.note(columns[self._person])
         spellings.refuse([columns[self._person]])
         rows = [len(table) for table in self._tables]
-        self._bounds = np.cumsum([0, *rows])
         coded = {name: encode(column) for name, column in columns.items()}
         key, _ = combine([(codes.codes, len(codes.values)) for codes in coded.values()], sum(rows))
         # Rows of one table that are alike are told apart by which of them they are.
@@ -211,30 +207,19 @@ class _History:
         nth[order] = np.arange(len(key)) - np.repeat(begins, np.diff(begins, append=len(key)))
         if roles.event and nth.any():
             raise _repeated(roles.event, int((nth > 0).sum()))
-        _, event = np.unique(key * (nth.max(initial=0) + 1) + nth, return_inverse=True)
-        self._event: Int64s = event.ravel()
-        self.events = int(self._event.max(initial=-1)) + 1
-        self.person = coded[self._person].codes
-        self.person_of_event = np.zeros(self.events, np.int64)
-        self.person_of_event[self._event] = self.person
-        time = self._tables[-1][current.time]
-        complete = pc.and_(self._tables[-1][self._person].is_valid(), time.is_valid())
-        self.counted = np.flatnonzero(complete)
-
-    def event(self, table: int) -> Int64s:
-        """The number of each row's event in one of the tables; -1 is the last."""
-        number = table % len(self._tables)
-        return self._event[self._bounds[number] : self._bounds[number + 1]]
+        events, event = np.unique(key * (nth.max(initial=0) + 1) + nth, return_inverse=True)
+        # Per table the number of each row's event.
+        self.events: list[Int64s] = np.split(event.ravel(), np.cumsum(rows)[:-1])
+        self.person_of_event = np.zeros(len(events), np.int64)
+        self.person_of_event[event.ravel()] = coded[self._person].codes
+        named, timed = (self._tables[-1][name].is_valid() for name in (self._person, current.time))
+        self.counted = np.flatnonzero(pc.and_(named, timed))
 
     def engine_codes(self) -> Int64s:
         """Per person the code that the engine gives; people who are not in the table any more have others."""
-        column = self._current.table[self._person]
-        if len(self.counted) < len(column):
-            column = column.take(pa.array(self.counted))
-        codes, room = encode_people(column)
-        people = self.person[self._bounds[-2] :][self.counted]
-        by_person = room + np.arange(int(self.person.max(initial=-1)) + 1, dtype=np.int64)
-        by_person[people] = codes
+        codes, room = encode_people(self._current.table[self._person].take(pa.array(self.counted)))
+        by_person = room + np.arange(int(self.person_of_event.max(initial=-1)) + 1, dtype=np.int64)
+        by_person[self.person_of_event[self.events[-1][self.counted]]] = codes
         return by_person
 
     def _column(self, name: str) -> pa.ChunkedArray:
@@ -289,56 +274,45 @@ def _repeated(event: str, rows: int) -> InputError:
 def refuse_ledgers(relation: Relation, ledgers: Sequence[Any]) -> None:
     """Refuse what are not the ledgers of all earlier releases of this table."""
     for number, ledger in enumerate(ledgers, start=1):
-        _refuse(relation, ledger, number)
-    _refuse_incomplete(ledgers)
+        require_ledger(ledger)
+        if ledger.model != "time":
+            hint = "give ledgers of events only: nothing is promised over releases of several models"
+            raise _unusable(number, "belongs to a release of another model", hint)
+        _refuse_other_table(relation, ledger.original, number)
+    prints = [ledger.fingerprint for ledger in ledgers]
+    for number, ledger in enumerate(ledgers, start=1):
+        if any(_is_same(ledger, other) for other in ledgers[: number - 1]):
+            fault, hint = "is named twice, and its release counts once", "name each ledger once with {after}"
+            raise _unusable(number, fault, hint)
+        # A release that was made after others extends the promise to these.
+        if missing := [earlier for earlier in ledger.facts.get("after", ()) if earlier not in prints]:
+            fault = f"is of a release made after {how_many(len(missing), 'release')} that `after` lacks"
+            raise _unusable(number, fault, "name the ledgers of all earlier releases with {after}")
 
 
-def _refuse(relation: Relation, ledger: Any, number: int) -> None:
-    """Refuse what is not the ledger of an earlier release of this table."""
-    require_ledger(ledger)
-    if ledger.model != "time":
-        message = f"ledger {number} of `after` belongs to a release of another model"
-        hint = "give ledgers of events only: nothing is promised over releases of several models"
-        raise ParameterError(message, hint=hint, code="ledger-mismatch")
-    roles, before = relation.roles, ledger.original.roles
+def _refuse_other_table(relation: Relation, original: Relation, number: int) -> None:
+    roles, before, old, new = relation.roles, original.roles, original.clock, relation.clock
     if (roles.respondent, roles.time) != (before.respondent, before.time):
         raise _other_table(number, "its person or its time is in another column")
     needed = {roles.respondent, roles.event} if roles.event else {*roles.columns, *before.columns}
-    lacking = needed - ({*before.columns} & {*roles.columns})
-    if lacking:
+    if lacking := needed - ({*before.columns} & {*roles.columns}):
         columns = ", ".join(f"`{name}`" for name in sorted(filter(None, lacking)))
         raise _other_table(number, f"not both have {columns}")
-    old, new = ledger.original.clock, relation.clock
     if (old.kind, old.zone, old.unit) != (new.kind, new.zone, new.unit):
         raise _other_table(number, "its times are read in another way")
-    if not people_in_common(relation, ledger.original):
+    if not people_in_common(relation, original):
         raise _other_table(number, "it is about other people")
 
 
 def _other_table(number: int, reason: str) -> ParameterError:
-    return ParameterError(
-        f"ledger {number} of `after` is not that of a release of this table: {reason}",
-        hint="give the ledgers of earlier releases of the same table; {event} names the column that "
-        "distinguishes a person's events",
-        code="ledger-mismatch",
-        facts={"ledger": number},
-    )
+    hint = "give the ledgers of earlier releases of the same table; {event} names the column that "
+    fault = f"is not that of a release of this table: {reason}"
+    return _unusable(number, fault, hint + "distinguishes a person's events")
 
 
-def _refuse_incomplete(ledgers: Sequence[Ledger]) -> None:
-    """A release that was made after others extends the promise to these."""
-    prints = [ledger.fingerprint for ledger in ledgers]
-    for number, ledger in enumerate(ledgers, start=1):
-        if any(_is_same(ledger, other) for other in ledgers[: number - 1]):
-            message = f"ledger {number} of `after` is named twice, and its release counts once"
-            raise ParameterError(message, hint="name each ledger once with {after}", code="ledger-mismatch")
-        missing = [earlier for earlier in ledger.facts.get("after", ()) if earlier not in prints]
-        if missing:
-            others = how_many(len(missing), "release")
-            message = f"ledger {number} of `after` is of a release made after {others} that `after` lacks"
-            raise ParameterError(
-                message, hint="name the ledgers of all earlier releases with {after}", code="ledger-mismatch"
-            )
+def _unusable(number: int, fault: str, hint: str) -> ParameterError:
+    message, facts = f"ledger {number} of `after` {fault}", {"ledger": number}
+    return ParameterError(message, hint=hint, code="ledger-mismatch", facts=facts)
 
 
 def _is_same(ledger: Ledger, other: Ledger) -> bool:
@@ -381,7 +355,7 @@ def continued(
     if None in stated or any("steps" in ledger.facts for ledger in ledgers):
         message = "a release that is continued has rows at steps of their own, or is of an earlier version"
         raise ParameterError(message, hint="leave {append} out")
-    if any(other != stated[-1] for other in stated) or any(other != levels[-1] for other in levels):
+    if any(other != (stated[-1], levels[-1]) for other in zip(stated, levels, strict=True)):
         message = "the earlier releases have different granularities or levels, so that their periods overlap"
         raise ParameterError(message, hint="leave {append} out")
     for column, level in levels[-1].items():

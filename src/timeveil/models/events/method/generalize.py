@@ -36,9 +36,8 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Events, Levels, Published, Tally, open_events, published_schema
-from timeveil.models.events.method.choice import Measure, choose_node, ladders_of
+from timeveil.models.events.method.choice import Measure, choose_node, ladders_of, too_few_people
 from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers, refuse_repeated_events
-from timeveil.models.events.method.failures import too_few_people
 from timeveil.models.events.method.local import (
     Recoding,
     bits_of_ways,
@@ -48,9 +47,8 @@ from timeveil.models.events.method.local import (
     stated_steps,
 )
 from timeveil.models.events.method.origin import FIRST, since_origin
-from timeveil.models.events.method.plan import Plan, make_plan
 from timeveil.models.events.method.protect import refuse_roles
-from timeveil.models.events.method.search import Counts, Node
+from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
 from timeveil.reading import read
 from timeveil.reading.encoding import with_dictionaries

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -135,12 +136,9 @@ class Scale:
     @cached_property
     def steps(self) -> list[Node]:
         """Every step, those that lose least on average first."""
-        nodes = []
-        for levels in self._combinations():
-            for number, name in enumerate(self._time_bits):
-                node = Node(levels, name)
-                nodes.append(((self.mean_bits(node), sum(levels), levels, number), node))
-        return [node for _, node in sorted(nodes, key=lambda pair: pair[0])]
+        # Where means are equal: by levels, and then in the order of the granularities.
+        nodes = [Node(levels, name) for levels in self._combinations() for name in self._time_bits]
+        return sorted(nodes, key=lambda node: (self.mean_bits(node), sum(node.levels), node.levels))
 
     def mean_bits(self, node: Node) -> float:
         """What a row loses on average at a step."""
@@ -216,11 +214,7 @@ class Scale:
     def recoding(self, within: Node, steps: Sequence[Node], step: Codes) -> Recoding:
         """Only the steps that something is published at, and the groups."""
         used = [number for number in range(len(steps)) if (step == number).any()]
-        renumbered, group, groups = (
-            np.full(len(step), WITHHELD, np.int32),
-            np.full(len(step), -1, np.int32),
-            0,
-        )
+        (renumbered, group), groups = np.full((2, len(step)), WITHHELD, np.int32), 0
         for number, node in enumerate(steps[n] for n in used):
             at_step = np.flatnonzero(step == used[number])
             labels, code = np.unique(self.counts.label(node)[at_step], return_inverse=True)
@@ -252,18 +246,17 @@ def _widths(timeline: Timeline, granularity: Granularity) -> Floats:
 
 def stated_steps(counts: Counts, recoding: Recoding) -> dict[str, Any]:
     """What a manifest states about the steps: how each generalises, and what was published there."""
-    step, group, people = recoding.cells.step, recoding.cells.group, recoding.cells.people
-    rows, listed = counts.cells.rows, []
+    cells, listed = recoding.cells, []
     for number, node in enumerate(recoding.steps):
-        at_step = step == number
-        groups = np.unique(group[at_step])
+        at_step = cells.step == number
+        groups = np.unique(cells.group[at_step])
         listed.append(
             {
                 "levels": counts.level_names(node.levels),
                 "granularity": node.granularity,
-                "rows": int(rows[at_step].sum()),
+                "rows": int(counts.cells.rows[at_step].sum()),
                 "groups": len(groups),
-                "smallest_group": int(people[groups].min()),
+                "smallest_group": int(cells.people[groups].min()),
             }
         )
     names = dict.fromkeys(node.granularity for node in recoding.steps)
@@ -287,16 +280,14 @@ def mappings_of(counts: Counts, recoding: Recoding) -> dict[str, pa.Table]:
 
 def _tiling(scale: Scale, answer: Node, is_feasible: Callable[[Node], bool]) -> Recoding:
     """The combination of levels whose best tiling withholds fewest rows and then loses fewest bits."""
-    best: tuple[tuple[float, float], Node, list[Node], Codes] | None = None
+    tilings = []
     for levels in dict.fromkeys((answer.levels, *(node.levels for node in scale.steps))):
         steps = scale.at(levels)
-        within = next(filter(is_feasible, steps[::-1]), None)
-        if within is not None:
-            step, loss = _tile(scale, steps)
-            if best is None or loss < best[0]:
-                best = loss, within, steps, step
+        if within := next(filter(is_feasible, steps[::-1]), None):
+            tilings.append((*_tile(scale, steps), within, steps))
     # The levels of the answer are feasible, so there is a best.
-    return scale.recoding(*best[1:]) if best else recode_rows(scale.counts, answer, is_feasible)
+    step, _, within, steps = min(tilings, key=itemgetter(1))
+    return scale.recoding(within, steps, step)
 
 
 def _tile(scale: Scale, steps: Sequence[Node]) -> tuple[Codes, tuple[float, float]]:

@@ -326,10 +326,7 @@ class _Holdings:
 
     def keeps(self, holders: Int64s, people: int) -> bool:
         value = np.flatnonzero(holders)
-        keeps = _keeps(
-            self._column, np.zeros(len(value), np.int64), value, holders[value], np.array([people])
-        )
-        return bool(keeps[0])
+        return bool(_keeps(self._column, 0 * value, value, holders[value], np.array([people]))[0])
 
     def close(self, crowd: int, block: int, holders: Int64s) -> None:
         holding, often = self._leaving(crowd)

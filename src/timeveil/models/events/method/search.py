@@ -1,8 +1,7 @@
 """Least generalisation (Mascetti et al. 2006, §4.2).
 
-Find, among calendar granularities and levels of value hierarchies, the least general ones under which
-every (quasi-identifiers, time) value is shared by k people. Granularities are only partially ordered
-(weeks do not nest in months), so the search walks a graph, not a ladder.
+Find the least general calendar granularities and levels of value hierarchies that keep the promise. They are
+only partially ordered (weeks do not nest in months), so the search walks a graph, not a ladder.
 
 Where we depart from the print (each with a test; see docs/explanation/errata.md)
     Procedure 1, line 3: `minimum = null`, not `≠ null`.
@@ -13,8 +12,9 @@ Cost: one scan per node tried (Theorem 6); nodes above a success are not tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
@@ -24,18 +24,113 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
-from timeveil.calendar.timeline import Positions, Timeline
+from timeveil.calendar.timeline import Positions, Timeline, at_least, base_for
+from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Recoded, Step, Tally
+from timeveil.errors import InputError, ParameterError
 from timeveil.models.events.method.earlier import HIDDEN, Earlier, people_of
-from timeveil.models.events.method.plan import Plan
 from timeveil.models.events.method.protect import Guard
+from timeveil.models.events.parameters import CHOICES, EventParameters
 from timeveil.reading.encoding import combine, distinct, publish_values
 from timeveil.recoding import Hierarchy
 
 Ladder: TypeAlias = tuple[Hierarchy, Sequence[int]]
 """A hierarchy and the levels of it that may be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one run may choose from: the calendar, compiled against the data.
+
+    `base`, which time was read at, is always counted, and chosen only if `allowed`. `named` must be chosen.
+    `limited_to` has the names that the caller allowed, `skipped` why a granularity was left out.
+    """
+
+    relation: Relation
+    parameters: EventParameters
+    timeline: Timeline
+    allowed: tuple[Granularity, ...]
+    base: Granularity
+    named: str | None
+    limited_to: list[str] | None
+    skipped: Mapping[str, str]
+
+    def by_name(self, name: str) -> Granularity:
+        return next(g for g in (*self.allowed, self.base) if g.name == name)
+
+
+def make_plan(
+    events: Events,
+    relation: Relation,
+    parameters: EventParameters,
+    definitions: Iterable[Granularity] | None,
+    *,
+    by_rule: bool = False,
+    only: Granularity | None = None,
+) -> Plan:
+    """Fix the base granularity, look at which granules occur, and settle what may be chosen.
+
+    `choose` is a rule, one of those with a name or `by_rule`, or else the name of a granularity. `only` is
+    the one granularity that may be chosen, if another release is continued.
+    """
+    axis, names = relation.clock, parameters.granularities if only is None else [only]
+    allowed = resolve(names, axis, definitions)
+    named = None
+    if not by_rule and parameters.choose not in CHOICES:
+        (named,) = _named(parameters.choose, axis, definitions)
+        allowed = allowed if named.name in {g.name for g in allowed} else (*allowed, named)
+    limited_to = None if names is None else [g.name for g in allowed]
+    ticks = base_for(axis, allowed, *events.extent())
+    (base,) = resolve([ticks.name], axis)
+    timeline = Timeline(axis, ticks, events.observe(ticks), parameters.gaps)
+    if limited_to is None:
+        # Granularities below the base would cut the data no finer than it does.
+        allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
+    skipped = _gapped(timeline, allowed, named, parameters.gaps)
+    allowed = tuple(g for g in allowed if g.name not in skipped)
+    must = named.name if named else None
+    return Plan(relation, parameters, timeline, allowed, base, must, limited_to, skipped)
+
+
+def _gapped(
+    timeline: Timeline, allowed: Sequence[Granularity], named: Granularity | None, policy: str
+) -> dict[str, str]:
+    """The granularities to skip because of their gaps; a policy that withholds rows skips none."""
+    if policy == "suppress":
+        return {}
+    where, hint = "belong to no granule of `{}`, which has gaps", ', or move them on with {gaps="next"}'
+    skipped, outside = "rows fall into its gaps", {g.name: timeline.in_gaps(g) for g in allowed}
+    if policy == "next":  # rows after the last granule have no next one
+        outside = {g.name: timeline.firsts(g) < 0 for g in allowed if outside[g.name].any()}
+        where, hint = "are after the last granule of `{}`, so that there is no next one", ""
+        skipped = "rows are after its last granule"
+    gapped = [g for g in allowed if g.name in outside and outside[g.name].any()]
+    if gapped and (policy == "error" or named in gapped or len(gapped) == len(allowed)):
+        worst = named if named in gapped else gapped[0]
+        lost = int(outside[worst.name].sum())
+        raise InputError(
+            f"{lost} of the {len(timeline)} times that occur, counted by {timeline.base.name}, "
+            + where.format(worst.name),
+            hint=f'withhold such rows with {{gaps="suppress"}}{hint}',
+            code="gap",
+            facts={"granularity": worst.name, "granules": lost},
+        )
+    return {g.name: skipped for g in gapped}
+
+
+def _named(name: str, axis: TimeAxis, definitions: Iterable[Granularity] | None) -> tuple[Granularity, ...]:
+    """The granularity that `choose` names; what is nearly one of its rules is taken for a typing error."""
+    try:
+        return resolve([name], axis, definitions)
+    except ParameterError as error:
+        near = get_close_matches(name, CHOICES, 1)
+        if not near:
+            raise
+        hint = f'did you mean {{choose="{near[0]}"}}?'
+        raise ParameterError(f"{error.message}, and no rule to choose by", hint=hint) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +182,7 @@ class Order:
 
         def rank(granularity: Granularity) -> tuple[int, int, int]:
             """Most granules first; where the data at hand do not decide, finer and then shorter ones."""
-            cuts = int.from_bytes(partitions[granularity.name][0]).bit_count()
+            cuts = partitions[granularity.name][0].bit_count()
             finer = sum(is_finer_than(g, granularity) for g in granularities if g is not granularity)
             return -cuts, finer, granularity.rule.shortest
 
@@ -102,8 +197,11 @@ class Order:
                 self.aliases[granularity.name] = []
             else:
                 self.aliases[twin].append(granularity.name)
+        # One refines another that cuts only where it does, and leaves out the same rows.
         self._finer = {
-            (g, h): _refines(partitions[g], partitions[h]) for g in self.aliases for h in self.aliases
+            (g, h): gaps == other_gaps and not other_cuts & ~cuts
+            for g, (cuts, gaps) in partitions.items()
+            for h, (other_cuts, other_gaps) in partitions.items()
         }
         self.levels = sorted(product(*levels), key=lambda combination: (sum(combination), combination))
 
@@ -130,18 +228,10 @@ class Order:
         return [n for n in nodes if not any(m != n and self.is_finer(m, n) for m in nodes)]
 
 
-def _partition(firsts: Positions) -> tuple[bytes, bytes]:
+def _partition(firsts: Positions) -> tuple[int, int]:
     """Where a granularity cuts the positions outside its gaps, and which are inside: a bit each."""
-    inside = firsts[firsts >= 0]
-    return np.packbits(inside[1:] != inside[:-1]).tobytes(), np.packbits(firsts < 0).tobytes()
-
-
-def _refines(partition: tuple[bytes, bytes], other: tuple[bytes, bytes]) -> bool:
-    """Whether the other cuts only where this one does, and leaves out the same rows."""
-    if partition[1] != other[1]:
-        return False
-    cuts, other_cuts = (np.frombuffer(packed, np.uint8) for packed in (partition[0], other[0]))
-    return not bool((other_cuts & ~cuts).any())
+    cuts, gaps = np.diff(firsts[firsts >= 0]) != 0, firsts < 0
+    return int.from_bytes(np.packbits(cuts).tobytes()), int.from_bytes(np.packbits(gaps).tobytes())
 
 
 class Counts:
@@ -224,10 +314,6 @@ class Counts:
         promise = self.plan.parameters.promise
         return Guard(self.cells, promise) if promise.further else None
 
-    def keeps_as_one(self) -> bool:
-        """Whether all people of the table together would keep the promise."""
-        return self.guard is None or self.guard.keeps_as_one(np.arange(len(self.cells.cell)))
-
     def groups(self, node: Node) -> tuple[Int64s, Int64s, npt.NDArray[np.bool_]]:
         """The group of each cell at a node, -1 in a gap; per group its people and whether it may be shown."""
         labels, group = np.unique(self.label(node), return_inverse=True)
@@ -289,12 +375,11 @@ class Counts:
 
     def _counted(self, combination: tuple[int, ...]) -> Levels:
         """The levels, and one label for what was published before, which nobody sees in a row."""
-        return self.levels(combination) | ({HIDDEN: self._unseen} if self.earlier else {})
-
-    @cached_property
-    def _unseen(self) -> pa.Table:
+        if self.earlier is None:
+            return self.levels(combination)
         values = self.values(HIDDEN)
-        return pa.table({"value": values, "published": pa.array(["*"] * len(values))})
+        unseen = pa.table({"value": values, "published": pa.array(["*"] * len(values))})
+        return {**self.levels(combination), HIDDEN: unseen}
 
     def level_names(self, combination: tuple[int, ...]) -> dict[str, dict[str, Any]]:
         """The number and the name of each of these levels."""
@@ -308,10 +393,8 @@ class Counts:
 
 
 def label_ranks(values: pa.Array, level: pa.Table | None) -> tuple[Codes, int]:
-    """The rank of what each value is published as, missing last, and how many labels there are.
-
-    Ties in a sweep are settled by rank: by content, not by where a value first occurs in the table.
-    """
+    """The rank of what each value is published as, missing last, and how many labels there are."""
+    # Ties in a sweep are settled by rank: by content, not by where a value first occurs in the table.
     labels = values if level is None else publish_values(values, level)
     rank = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int32) - 1
     return rank, int(rank.max(initial=-1)) + 1

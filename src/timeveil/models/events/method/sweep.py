@@ -1,10 +1,9 @@
 """Local recoding: every row as fine as the people around it allow, by one sweep over the steps.
 
-A *step* is one way to generalise: a level per quasi-identifier and a granularity. Steps are tried from fine
-to coarse. At each, cells (quasi-identifiers at a base granule) that are not published yet and read alike are
-gathered; a gathering of at least k people is published under the label of its step and closed. A row is thus
-read at the first step whose published labels cover it, so anyone who knows a person's quasi-identifiers and
-one time finds exactly one group, and it has at least k people.
+Steps, each a level per quasi-identifier and a granularity, are tried from fine to coarse. At each, cells
+(quasi-identifiers at a base granule) that are not published yet and read alike are gathered; a gathering of
+at least k people is published under the label of its step and closed. A row is thus read at the first step
+whose labels cover it, so anyone who knows a person's quasi-identifiers and one time finds one group of k.
 
 The *rest rule* keeps a way out for everybody: what stays open inside a block, the coarsest label that its
 cells may get, is nobody or at least k people. A gathering that would break the rule stays open. Where more is

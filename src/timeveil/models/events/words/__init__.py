@@ -63,19 +63,17 @@ class Facts(ReleaseFacts):
         self.skipped: Mapping[str, str] = self.run.get("skipped", {})
         self.chosen: Mapping[str, Any] = candidates.get(self.granularity, {})
         self.in_gaps: int = self.chosen.get("rows_in_gaps", 0)
-        small, withheld_in_gaps = self.chosen.get("rows_below_k", 0), 0
-        if self.parameters["gaps"] == "suppress":
-            withheld_in_gaps = self.in_gaps
-        short = self.chosen.get("rows_short", 0)
-        self.incomplete: int = self.counts["withheld"] - small - short - withheld_in_gaps
+        before = self.manifest["guarantee"].get("after")
+        cause = (
+            "because of what was published before" if before else "in groups that break what else is promised"
+        )
         self.withheld = {
-            f"in groups of fewer than {self.k} people": small,
-            "because of what was published before"
-            if self.evidence.release.guarantee.as_dict().get("after")
-            else "in groups that break what else is promised": short,
-            "in gaps of the calendar": withheld_in_gaps,
-            "without a person or a time": self.incomplete,
+            f"in groups of fewer than {self.k} people": self.chosen.get("rows_below_k", 0),
+            cause: self.chosen.get("rows_short", 0),
+            "in gaps of the calendar": self.in_gaps if self.parameters["gaps"] == "suppress" else 0,
         }
+        self.incomplete: int = self.counts["withheld"] - sum(self.withheld.values())
+        self.withheld["without a person or a time"] = self.incomplete
 
     @cached_property
     def exposure(self) -> dict[str, Any] | None:
@@ -172,8 +170,10 @@ class Facts(ReleaseFacts):
     @property
     def is_least(self) -> bool:
         """Whether the chosen combination is one of the finest."""
-        synonyms = self._alike(self.granularity)
-        return any(n["granularity"] in synonyms and n["levels"] == self.levels for n in self.combinations)
+        return any(map(self._is_chosen, self.combinations))
+
+    def _is_chosen(self, node: Mapping[str, Any]) -> bool:
+        return node["granularity"] in self._alike(self.granularity) and node["levels"] == self.levels
 
     @property
     def generalisable(self) -> list[str]:
@@ -185,12 +185,7 @@ class Facts(ReleaseFacts):
     @property
     def another_combination(self) -> str:
         """The options that select a combination other than the chosen one."""
-        synonyms = self._alike(self.granularity)
-        node = next(
-            node
-            for node in self.combinations
-            if node["granularity"] not in synonyms or node["levels"] != self.levels
-        )
+        node = next(node for node in self.combinations if not self._is_chosen(node))
         options = ["--choose", node["granularity"]]
         for column in self.generalisable:
             level = node["levels"].get(column, {"level": 0})["level"]
@@ -211,9 +206,8 @@ class Facts(ReleaseFacts):
     def granularity_in_words(self) -> str:
         """The granularity of all rows, or those of the steps from fine to coarse."""
         names = list(dict.fromkeys(step["granularity"] for step in self.steps))
-        return (
-            f"{name(names[0])} to {name(names[-1])}, row by row" if len(names) > 1 else name(self.granularity)
-        )
+        several = f"{name(names[0])} to {name(names[-1])}, row by row" if len(names) > 1 else None
+        return several or name(self.granularity)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -253,14 +247,9 @@ def _groups(counts: Mapping[str, Any]) -> int:
 def attack_summary(breach: Breach, release: Release) -> Summary:
     """An attack as a page."""
     protections = release.guarantee.protections if isinstance(release.guarantee, KAnonymity) else {}
-    promised = {
-        column: promise.share for column, promise in protections.items() if isinstance(promise, AtMost)
-    }
+    promised = {column: promise for column, promise in protections.items() if isinstance(promise, AtMost)}
     template = "models/events/words/attack.j2"
-    named = [column for column, promise in protections.items() if isinstance(promise, AtMost) and promise.of]
-    sentences, limits = templates.marked(
-        template, breach=breach, shares_promised=promised, values_named=named
-    )
+    sentences, limits = templates.marked(template, breach=breach, shares_promised=promised)
     title = f"An outsider knows {knowledge(breach, release)} -> what they find"
     return Summary(sentences, risk_table(breach, "a person", release), title, limits)
 
@@ -354,23 +343,15 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
 
 
 def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
-    short = (
-        {"groups_short": "groups short", "rows_short": "rows short"}
-        if {"protect", "dominance", "visits"} & f.parameters.keys()
-        else {}
-    )
+    short = {"groups_short": "groups short", "rows_short": "rows short"}
+    if not {"protect", "dominance", "visits"} & f.parameters.keys():
+        short = {}
     numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
-    mark = " (contains all steps)" if f.steps else " (chosen)"
+    marks = {f.granularity: " (contains all steps)" if f.steps else " (chosen)"}
     rows = [
-        (
-            name(granularity) + (mark if granularity == f.granularity else ""),
-            *(counts[number] for number in numbers),
-        )
+        (name(granularity) + marks.get(granularity, ""), *(counts[number] for number in numbers))
         for granularity, counts in candidates.items()
     ]
     head = ("time by", "groups", "smallest group", "groups below k", "rows below k", *short.values(), "works")
-    return (
-        Table("What each granularity gives before rows are withheld, and whether it works", head, rows)
-        if rows
-        else None
-    )
+    title = "What each granularity gives before rows are withheld, and whether it works"
+    return Table(title, head, rows) if rows else None

@@ -28,8 +28,7 @@ from timeveil.domain.roles import Derived, Roles, require_roles
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.recoding import Hierarchy, hierarchy_from
-from timeveil.recoding.values import bad_hierarchy
+from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
 
 RESERVED = ("slot", "bucket", "count")  # columns that a release has besides those of the input
 
