@@ -10,6 +10,7 @@ earlier releases cost is counted for the granularity that was published, not for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -106,15 +107,18 @@ def _counted(
     label = evidence.folded(evidence.stated_labels)[people.complete]
     person = people.person[people.complete]
     part = (np.cumsum(np.bincount(label)) // _PART_ROWS).astype(np.int32)[label]
-    order, numbers = np.argsort(part, kind="stable"), dict[str, list[dict[str, int]]]()
-    for rows in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+    order = np.argsort(part, kind="stable")
+
+    def count(rows: Integers) -> dict[str, dict[str, int]]:
         times, position = ranked(time[rows])
         local = replace(timeline, granules=timeline.granules[times])
         visits = _Visits.of(label[rows], person[rows], people.people, position, len(times))
         counts = _Counts(visits, local.firsts(levels["day"]) if "day" in levels else None)
-        for name, level in levels.items():
-            numbers.setdefault(name, []).append(counts.of(local.firsts(level)).numbers(evidence.k))
-    return {name: _total(parts) for name, parts in numbers.items()}
+        return {name: counts.of(local.firsts(level)).numbers(evidence.k) for name, level in levels.items()}
+
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1)))
+    return {name: _total([numbers[name] for numbers in parts]) for name in levels}
 
 
 def _total(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
