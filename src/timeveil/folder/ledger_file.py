@@ -136,6 +136,7 @@ def _write(ledger: Ledger, file: Any) -> None:
     numbers = [field.name for field in schema if any(test(field.type) for test in tests)]
     deltas = dict.fromkeys(numbers, "DELTA_BINARY_PACKED")
     form: dict[str, Any] = {"compression": "zstd", "use_dictionary": texts, "column_encoding": deltas}
+    form["write_statistics"] = False
     with pq.ParquetWriter(file, schema, **form) as writer:
         for left, right in zip(*pieces, strict=True):
             writer.write_table(pa.table([*left.columns, *right.columns], schema.names).cast(schema))

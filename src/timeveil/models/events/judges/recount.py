@@ -9,6 +9,7 @@ that it notes. What earlier releases cost is counted for the granularity that wa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -29,7 +30,7 @@ from timeveil.models.events.judges.protected import breaking, promise_of
 from timeveil.reading.table import moments
 
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
-_SUMS = ("groups", "group_total", "groups_below_k", "rows_below_k")
+_SUMS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k")
 _PART_ROWS = 1 << 19  # counted at a time, unless one label has more
 
 SENTENCES = {
@@ -114,21 +115,20 @@ def _counted(
     label = evidence.folded(evidence.stated_labels)[people.complete]
     person = people.person[people.complete]
     part = (np.cumsum(np.bincount(label)) // _PART_ROWS).astype(np.int32)[label]
-    order, sums = np.argsort(part, kind="stable"), {name: np.zeros(len(_SUMS), np.int64) for name in levels}
-    smallest = dict.fromkeys(levels, len(order))
-    for rows in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+    order = np.argsort(part, kind="stable")
+
+    def count(rows: Integers) -> list[tuple[int, ...]]:
         times, position = ranked(time[rows])
         local = replace(timeline, granules=timeline.granules[times])
         visits = Visits(label[rows], person[rows], position, len(times))
-        for name, level in levels.items():
-            groups = visits.groups(local.firsts(level))
-            below = groups.people < evidence.k
-            smallest[name] = int(groups.people.min(initial=smallest[name]))
-            sums[name] += len(below), groups.people.sum(), below.sum(), groups.rows[below].sum()
+        return [visits.groups(local.firsts(level)).numbers(evidence.k) for level in levels.values()]
+
+    with ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1)))
     return {
-        name: dict(zip(_SUMS, totals.tolist(), strict=True))
-        | {"smallest_group": smallest[name] if totals[0] else 0}
-        for name, totals in sums.items()
+        name: dict(zip(_SUMS, map(sum, zip(*numbers, strict=True)), strict=True))
+        | {"smallest_group": min((smallest for smallest, groups, *_ in numbers if groups), default=0)}
+        for name, numbers in zip(levels, zip(*counts, strict=True), strict=True)
     }
 
 
@@ -140,6 +140,12 @@ class Groups:
     people: Integers
     group: Positions
     person: Codes
+
+    def numbers(self, k: int) -> tuple[int, ...]:
+        """The smallest group, the groups, their people, those below k, and their rows."""
+        below = self.people < k
+        smallest = self.people.min() if len(below) else 0
+        return tuple(map(int, (smallest, len(below), self.people.sum(), below.sum(), self.rows[below].sum())))
 
 
 class Visits:
