@@ -3,22 +3,18 @@
 Imported first of all by `timeveil`. As a library it changes nothing. As a command, an interrupt is left to
 the system until `timeveil.cli.main` takes over: it ends the process at once, without a traceback. NumPy and
 Arrow use ordinary pages: large arrays come and go, and a virtual machine may take longer to provide huge
-pages for them than the work in them takes; and what one array leaves is kept for the next. Matrices are
-multiplied in one thread: they are small, and threads that wait for each other take many times as long as the
-product. And pandas is out of reach: where it is installed, Arrow would load it, for longer than many commands
-take, to see whether a list is one of its columns.
+pages for them than the work in them takes. Matrices are multiplied in one thread: they are small, and threads
+that wait for each other take many times as long as the product. And pandas is out of reach: where it is
+installed, Arrow would load it, for longer than many commands take, to see whether a list is one of its
+columns.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
-from contextlib import suppress
 from itertools import pairwise
-
-_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # as the C library numbers its settings
 
 
 def is_command() -> bool:
@@ -46,8 +42,3 @@ if is_command():
         ("OPENBLAS_NUM_THREADS", "1"),
     ):
         os.environ.setdefault(setting, number)
-    # Memory that is returned to the system is zeroed page by page when it is next asked for.
-    with suppress(AttributeError, OSError, TypeError):  # not every C library can
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_MMAP_MAX, 0)
-        mallopt(_TRIM_THRESHOLD, 2**31 - 1)

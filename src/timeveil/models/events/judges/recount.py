@@ -9,7 +9,6 @@ that it notes. What earlier releases cost is counted for the granularity that wa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -123,8 +122,7 @@ def _counted(
         visits = Visits(label[rows], person[rows], position, len(times))
         return [visits.groups(local.firsts(level)).numbers(evidence.k) for level in levels.values()]
 
-    with ThreadPoolExecutor(2) as pool:
-        counts = list(pool.map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1)))
+    counts = map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1))
     return {
         name: dict(zip(_SUMS, map(sum, zip(*numbers, strict=True)), strict=True))
         | {"smallest_group": min((smallest for smallest, groups, *_ in numbers if groups), default=0)}
