@@ -17,9 +17,8 @@ import timeveil as tv
 from benchmarks.experiments.series_judging import pattern_loss
 from benchmarks.experiments.series_runs import precision
 from timeveil.models.series.evidence import Evidence, Published, Records
-from timeveil.models.series.judges.bands import Columns
 from timeveil.models.series.judges.estimate import estimated_ranges, estimated_symbols
-from timeveil.models.series.judges.measure import Outcome, ReleaseSummary, Workload
+from timeveil.models.series.judges.measure import Bands, Outcome, ReleaseSummary, Workload
 from timeveil.models.series.judges.query import envelopes_at, shapes_at
 from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols import positions, symbols_at, z_normalised
@@ -158,16 +157,10 @@ def _differences(records: Records, shapes: Matrix, unsaid: np.ndarray, questions
     some = np.isin(first, unsaid) | np.isin(second, unsaid)
     first, second = first[some][:64], second[some][:64]
     z = z_normalised(records.matrix).T
-    columns = Columns(np.ascontiguousarray(z[first] - z[second]))
-    rng = np.random.default_rng(1)
-    bands = columns.draw(rng.integers(0, len(records.matrix), questions), 3, rng)
-    told = np.ones((questions, len(shapes)), dtype=bool)
-    for place in range(bands.column.shape[1]):
-        column = bands.column[:, place]
-        found = shapes.T[first[column]] - shapes.T[second[column]]
-        told &= (found >= bands.low[:, place, None]) & (found <= bands.high[:, place, None])
+    columns, rng = np.ascontiguousarray(z[first] - z[second]), np.random.default_rng(1)
+    bands = Bands.around(rng.integers(0, len(records.matrix), questions), columns, 3, rng)
     rows = records.released
-    fits = columns.within(bands)[:, rows]
-    said = told[:, records.run[rows]]
+    fits = bands.hold(columns)[:, rows]
+    said = bands.hold(shapes.T[first] - shapes.T[second])[:, records.run[rows]]
     hits = (fits & said).sum(axis=1).astype(float)
     return precision(Outcome(fits.sum(axis=1).astype(float), said.sum(axis=1).astype(float), hits))
