@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.models.patterns.method.channels import Channels, Groups
+from timeveil.models.patterns.method.channels import Channels, Groups, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, members_of, mergers, raised
+from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, cells_of, mergers, raised
 from timeveil.models.patterns.method.structure import completed
 from timeveil.models.patterns.method.transactions import Sets
 
@@ -97,17 +97,20 @@ def test_every_count_rises_by_the_rows_that_have_it(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_members_of_groups(seed: int) -> None:
+def test_rows_are_counted_with_those_that_have_the_same_of_a_box(seed: int) -> None:
     draw = np.random.default_rng(seed)
     people = [
-        frozenset(np.flatnonzero(draw.random(6) < 0.5).tolist()) for _ in range(int(draw.integers(1, 150)))
+        frozenset(np.flatnonzero(draw.random(6) < 0.5).tolist()) for _ in range(int(draw.integers(10, 150)))
     ]
-    cells = drawn(seed, 6, 1, 5)
-    groups = Groups(
-        packed([has for has, _ in cells]), packed([lacks for _, lacks in cells]), np.ones(len(cells))
-    )
-    flags = [members.tolist() for members in members_of(groups, transactions(people, 6))]
-    assert flags == [[has <= row and not lacks & row for row in people] for has, lacks in cells]
+    rows = transactions(people, 6)
+    channels = maximal_channels(mine_family(rows, 3, 6, 1000), 5, 1000)
+    boxes = [
+        frozenset(channels.family.item_of[box].tolist()) for form in channels.boxes for box in form.ranks
+    ]
+    blocks = cells_of(rows.sets, channels.boxes, channels.family)
+    sizes = np.concatenate([sizes for _, sizes in blocks], axis=1)
+    alike = [[sum(other & box == row & box for other in people) for box in boxes] for row in people]
+    assert sizes.tolist() == alike
 
 
 def test_sets_sort_by_their_items_and_longer_ones_first() -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -193,25 +193,6 @@ def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
         widths = Counter(item // kinds for item in items)
         forms[tuple(widths.values())].append(items)
     return tuple(Boxes(widths, np.array(ranks, np.int64)) for widths, ranks in forms.items())
-
-
-class LedgerTables(Mapping[str, pa.Table]):
-    """The ledger's tables: `virtual`, and `channels`, which explains groups when it is first asked for."""
-
-    def __init__(self, virtual: pa.Table, channels: Channels, names: tuple[str, ...]) -> None:
-        self._tables = {"virtual": virtual}
-        self._channels, self._names = channels, names
-
-    def __getitem__(self, name: str) -> pa.Table:
-        if name == "channels" and name not in self._tables:
-            self._tables[name] = explained(self._channels, self._names)
-        return self._tables[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("virtual", "channels"))
-
-    def __len__(self) -> int:
-        return 2
 
 
 def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:

@@ -29,7 +29,7 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method import sanitizing
-from timeveil.models.patterns.method.channels import LedgerTables, maximal_channels
+from timeveil.models.patterns.method.channels import explained, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
@@ -121,7 +121,7 @@ def sanitized(
     progress("closing them", 0.6)
     match parameters.method:
         case "suppressive":
-            return sanitizing.suppress_rows(rows, channels, mining, find)
+            return sanitizing.suppress_rows(rows, channels, mining, find, k)
         case "itemset":
             return sanitizing.suppress_patterns(channels, find)
         case "additive":
@@ -274,7 +274,7 @@ def _assemble(
         },
     }
     added = pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": virtual.copies})
-    tables = LedgerTables(added, sanitized.channels, rows.names)
+    tables = {"virtual": added, "channels": explained(sanitized.channels, rows.names)}
     facts = {"parameters": manifest["parameters"], **facts}
     ledger = Ledger("patterns", source.entries(sanitized.withheld), source.relation, tables, facts)
     return Release(promise, manifest, {"data": data}), ledger

@@ -29,7 +29,7 @@ not, and the empty set.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -90,22 +90,21 @@ def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
     """Copies of a row of each small cell, so that a virtual row is always one that somebody has."""
     # Which row of a small cell is cloned must not depend on the order of the input.
     rows = rows.take(np.lexsort(rows.sets.keys(len(rows.names))[::-1]))
-    firsts = [int(np.argmax(members)) for members in members_of(channels.groups, rows)]
-    return _needed(rows.sets.take(np.unique(np.array(firsts, np.int64))), channels, k)
+    firsts = [np.zeros(0, np.int64)]
+    for cells, sizes in cells_of(rows.sets, channels.threatened, channels.family):
+        row, box = np.nonzero(sizes < k)
+        firsts.append(row[np.unique([box, cells[row, box]], axis=1, return_index=True)[1]])
+    return _needed(rows.sets.take(np.unique(np.concatenate(firsts))), channels, k)
 
 
-def members_of(groups: Groups, rows: Transactions) -> Iterator[Flags]:
-    """For each group a flag for every row: whether it has all that the group has and nothing it lacks."""
-    holders = rows.holders()
-    everybody = packed(np.ones((1, rows.rows), np.bool_))[0]
-    for present, absent in zip(groups.present.each(), groups.absent.each(), strict=True):
-        # A bit per row: one conjunction per item of the group.
-        bits = everybody.copy()
-        for item in present:
-            bits &= holders[item]
-        for item in absent:
-            bits &= ~holders[item]
-        yield np.unpackbits(bits.view(np.uint8), count=rows.rows).astype(np.bool_)
+def cells_of(sets: Sets, forms: Sequence[Boxes], family: Family) -> Iterator[tuple[Ints, Ints]]:
+    """Block by block the cell that each set falls into, a column for each box, and the rows in that cell."""
+    has = sets.flags(len(family.item_of))[:, family.item_of]
+    boxes_at_once = max(1, BLOCK_CELLS // max(1, len(has)))
+    for form in forms:
+        for block in form.blocks(min(BLOCK_CELLS, boxes_at_once * form.cells)):
+            cells = block.cell_of(has)
+            yield cells, block.sizes(family)[cells, np.arange(len(block.ranks))]
 
 
 def raised(family: Family, virtual: Virtual) -> Family:
@@ -242,28 +241,22 @@ def _joint_costs(family: Family) -> Ints:
 
 def _needed(sets: Sets, channels: Channels, k: int) -> Virtual:
     """m(V) = the largest of k less the rows that share V's cell, over all boxes; none if not above 0."""
-    family = channels.family
-    has = sets.flags(len(family.item_of))
-    boxes_at_once = max(1, BLOCK_CELLS // max(1, len(has)))
-    smallest = np.full(len(has), k, np.int64)
-    for form in channels.boxes:
-        for block in form.blocks(min(BLOCK_CELLS, boxes_at_once * form.cells)):
-            cells = block.cell_of(has[:, family.item_of])
-            sizes = block.sizes(family)[cells, np.arange(len(block.ranks))]
-            smallest = np.minimum(smallest, sizes.min(axis=1))
+    smallest = np.full(len(sets.lengths), k, np.int64)
+    for _, sizes in cells_of(sets, channels.boxes, channels.family):
+        smallest = np.minimum(smallest, sizes.min(axis=1))
     used = np.flatnonzero(smallest < k)
     return Virtual(sets.take(used), k - smallest[used])
 
 
-def suppress_rows(rows: Transactions, channels: Channels, mine: Mine, find: Find) -> Sanitized:
+def suppress_rows(rows: Transactions, channels: Channels, mine: Mine, find: Find, k: int) -> Sanitized:
     """Withhold the rows of small cells, count again and drop what became rare, until no channel is left."""
     before, counted, rounds = channels, np.arange(rows.rows), 0
     # Withholding rows changes every count, so new small cells may appear: again until there are none.
     while len(channels):
         rounds += 1
         small = np.zeros(len(counted), np.bool_)
-        for members in members_of(channels.groups, rows.take(counted)):
-            small |= members
+        for _, sizes in cells_of(rows.sets.take(counted), channels.threatened, channels.family):
+            small |= (sizes < k).any(axis=1)
         counted = counted[~small]
         family = mine(rows.take(counted))
         _require_patterns(family, "row", rows.rows - len(counted), rows.rows)

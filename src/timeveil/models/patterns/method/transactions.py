@@ -142,14 +142,6 @@ class Transactions:
     def take(self, which: Ints) -> Transactions:
         return Transactions(self.names, self.kinds, self.sets.take(which))
 
-    def holders(self) -> Words:
-        """For each item the rows that have it, as bits."""
-        words = np.zeros((len(self.names), max(1, -(-self.rows // 64)) * 8), np.uint8)
-        owners = self.sets.owners
-        # the same bit order as `packed`: the first row is the highest bit of the first byte
-        np.bitwise_or.at(words, (self.sets.items, owners // 8), (128 >> owners % 8).astype(np.uint8))
-        return words.view(np.uint64)
-
 
 def of_symbols(symbols: NDArray[np.integer], kinds: int, names: tuple[str, ...]) -> Transactions:
     """Rows with one symbol at every instant; `symbols` has a line per row."""
