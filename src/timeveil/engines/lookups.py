@@ -17,7 +17,7 @@ OCCURRENCES = """
     FROM (
         SELECT count(*) AS rows, min(person) AS first, max(person) AS last
         FROM source WHERE {column} IS NOT NULL GROUP BY {column}
-    )
+    ) AS counted
 """
 # Cells and people by number, for a method that sorts them in memory.
 CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
@@ -26,18 +26,18 @@ NUMBERED_CELLS = """
         row_number() OVER (ORDER BY quasi, granule) - 1 AS cell
     FROM cells GROUP BY quasi, granule
 """
-PERSONS = "SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells)"
+PERSONS = "SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells) AS p"
 VISITS = """
     SELECT cell, number, rows, row_number() OVER (ORDER BY cell, number) - 1 AS visit
-    FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule))
+    FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule)) AS c
     JOIN persons USING (person)
 """
 HELD_VALUES = (
-    "SELECT value, row_number() OVER () - 1 AS code FROM (SELECT DISTINCT {column} AS value FROM coded)"
+    "SELECT value, row_number() OVER () - 1 AS code FROM (SELECT DISTINCT {column} AS value FROM coded) AS v"
 )
 HELD = """
     SELECT DISTINCT visit, code FROM coded JOIN numbered USING (quasi, granule) JOIN persons USING (person)
-    JOIN visits USING (cell, number) JOIN held_values ON {column} IS NOT DISTINCT FROM held_values.value
+    JOIN visits USING (cell, number) JOIN held_values ON {same}
 """
 PLACED_AT_STEPS = """
     SELECT coded.*, step, number FROM coded JOIN numbered USING (quasi, granule) JOIN cell_steps USING (cell)

@@ -25,6 +25,10 @@ _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.(?:"((?:[^"]|"")+)"|([^".
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 _AS_THEY_ARE = ("bool", "int2", "int4", "int8", "date", "timestamp", "timestamptz", "time", "bytea")
 _NUMBERS = {"float4": "real", "float8": "double precision", "numeric": "double precision"}
+_SETTINGS = (
+    *("client_encoding = 'UTF8'", "standard_conforming_strings = on", "TIME ZONE 'UTC'"),
+    "synchronize_seqscans = off",  # rows come in one order, however often they are read
+)
 _EXAMPLE = "postgresql://host/database#schema.table"
 
 
@@ -79,9 +83,8 @@ class Server:
         self.connection = _connect(self._address)
         self._close = weakref.finalize(self, _closed, self.connection)
         self.run(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{', READ ONLY' * reads_only}")
-        # Rows come in one order, and texts of times in one zone, however often they are read.
-        self.run("SET synchronize_seqscans = off")
-        self.run("SET TIME ZONE 'UTC'")
+        for setting in _SETTINGS:
+            self.run(f"SET {setting}")
         named = f"SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace \
 WHERE pg_class.oid = to_regclass({text(table)})"
         rows = self.table(named).to_pylist()
@@ -120,6 +123,7 @@ WHERE pg_class.oid = to_regclass({text(table)})"
 
     def upload(self, name: str, table: pa.Table) -> None:
         """Make a temporary table of these rows."""
+        self.run(f"DROP TABLE IF EXISTS {name}")
         with self.explained(), self.connection.cursor() as cursor:
             cursor.adbc_ingest(name, table, mode="create", temporary=True)
 

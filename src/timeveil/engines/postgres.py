@@ -1,0 +1,38 @@
+"""Counting inside PostgreSQL, in one transaction; see `sql` for the statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from timeveil.calendar.timeline import Timeline
+from timeveil.domain.relation import Relation
+from timeveil.engines import Published, Step
+from timeveil.engines.sql import POSTGRESQL, SqlEvents
+from timeveil.errors import ParameterError
+from timeveil.reading.in_place import ServerRows
+
+SETTINGS = (
+    "enable_nestloop = off",  # lookups have no statistics, and all joins are by equality
+    "jit = off",  # compiling a statement takes longer than most of them do
+)
+
+
+class PostgresEvents(SqlEvents):
+    """The events of a table in PostgreSQL; numbered rows stay there as long as the ledger lives."""
+
+    def __init__(self, relation: Relation) -> None:
+        if not isinstance(relation.data, ServerRows):
+            message = "the engine `postgres` counts tables of a database, and this one is not in it"
+            raise ParameterError(message, hint="give the address of the table, or leave {engine} out")
+        self._stay = relation.data
+        for setting in SETTINGS:
+            self._stay.server.run(f"SET {setting}")
+        super().__init__(relation, self._stay.server, POSTGRESQL)
+
+    def _published(
+        self, timeline: Timeline, steps: Sequence[Step], sizes: tuple[int, int], *, numbered: bool
+    ) -> Published:
+        published = super()._published(timeline, steps, sizes, numbered=numbered)
+        self._stay.origin = "(SELECT * FROM placed ORDER BY row) AS numbered_rows"
+        self._stay.server.commit()
+        return published
