@@ -12,7 +12,9 @@ from timeveil.errors import ParameterError
 from timeveil.reading.in_place import ServerRows
 
 SETTINGS = (
-    "enable_nestloop = off",  # lookups have no statistics, and all joins are by equality
+    "enable_nestloop = off",  # all joins are by equality, and lookups are small
+    "enable_mergejoin = off",
+    "work_mem = '64MB'",
     "jit = off",  # compiling a statement takes longer than most of them do
 )
 

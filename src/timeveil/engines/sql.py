@@ -2,13 +2,14 @@
 
 `lag` gives each visit the granule of the same person's visit before. A person is new in a granule exactly
 when the one before is ahead of its first base granule, so one ordering of the visits serves every
-granularity: a bit of `fresh` for each. For a granularity with gaps, the visit before is the last one outside
+granularity: `fresh` has a bit for each. For a granularity with gaps, the visit before is the last one outside
 of them, which a second window expression finds in the same ordering. Calendars and hierarchies are lookup
 tables to join. Only tallies, lookups and what is published leave the database; where rows are made coarser
 one by one, so do the cells, which hold people by number.
 
 Cost: one grouping of the rows by quasi-identifiers, person and base granule; per combination of levels one
-ordering of these, then two groupings; one join of all rows where they are published.
+ordering of these, then a grouping per granularity, most of them of few groups of finer granules; one join of
+all rows where they are published.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
 from timeveil.engines import (
-    DAY,
     Cells,
     Codes,
     Held,
@@ -40,7 +40,6 @@ from timeveil.engines import (
     Step,
     Tally,
     lookups,
-    of_whole_days,
     published_schema,
 )
 from timeveil.reading.columns import is_text
@@ -137,14 +136,14 @@ class SqlEvents:
     def observe(self, base: Ticks) -> Int64s:
         granule = _floor_divide(f"(instant + {base.phase})", base.width)
         self._view("events", f"SELECT *, {granule} AS granule FROM source")
-        keys = ", ".join([*self._quasi, "person", "granule"])
-        self._table("visited", f"SELECT {keys}, count(*) AS rows FROM events GROUP BY {keys}")
         order = ", ".join(f"{name} NULLS LAST" for name in self._quasi)
-        distinct = f"SELECT DISTINCT {', '.join(self._quasi) or '1 AS all_rows'} FROM visited"
+        distinct = f"SELECT DISTINCT {', '.join(self._quasi) or '1 AS all_rows'} FROM events"
         numbers = f"row_number() OVER ({f'ORDER BY {order}' if order else ''}) - 1 AS quasi"
         self._table("quasis", f"SELECT *, {numbers} FROM ({distinct}) AS d")
+        self._view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}")
+        self._table("cells", lookups.CELLS)
         rows = (
-            "SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM visited GROUP BY granule ORDER BY granule"
+            "SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM cells GROUP BY granule ORDER BY granule"
         )
         counted = self._fetch(rows)
         self._granules, self._rows_at = (counted[name].to_numpy() for name in ("granule", "rows"))
@@ -153,7 +152,7 @@ class SqlEvents:
     def values(self, column: str) -> pa.Array:
         if column not in self._values:
             quasi = self._quasi[self._relation.roles.quasi_columns.index(column)]
-            values = self._fetch(f"SELECT DISTINCT {quasi} FROM visited ORDER BY {quasi}")
+            values = self._fetch(f"SELECT DISTINCT {quasi} FROM quasis ORDER BY {quasi}")
             self._values[column] = self._cast(values, column)
         return self._values[column]
 
@@ -180,124 +179,131 @@ class SqlEvents:
         tallies = list[Tally]()
         for start in range(0, len(granularities), AT_ONCE):
             some = granularities[start : start + AT_ONCE]
-            large = [f"CASE WHEN people >= {k} THEN people END", f"CASE WHEN people < {k} THEN 1 ELSE 0 END"]
-            large.append(f"CASE WHEN people < {k} THEN rows ELSE 0 END")
-            numbers = ["min(people)", "count(*)", "sum(people)", f"sum({large[1]})", f"sum({large[2]})"]
-            numbers += [f"coalesce(min({large[0]}), 0)", f"coalesce(sum({large[0]}), 0)"]
-            listed = ", ".join(f"CAST({number} AS BIGINT) AS n{i}" for i, number in enumerate(numbers))
-            query = f"SELECT g, {listed} FROM ({self._counted(timeline, some, levels)}) AS t GROUP BY g"
-            by_number = {g: n for g, *n in zip(*self._fetch(query).to_pydict().values(), strict=True)}
+            small = f"CASE WHEN people < {k} THEN {{}} ELSE 0 END"
+            large = f"CASE WHEN people >= {k} THEN people END"
+            numbers = ["min(people)", "count(*)", "sum(people)", f"sum({small.format(1)})"]
+            numbers += [f"sum({small.format('rows')})", f"min({large})", f"sum({large})"]
+            listed = ", ".join(f"CAST(coalesce({n}, 0) AS BIGINT) AS n{i}" for i, n in enumerate(numbers))
+            tiers, groups = self._counted(timeline, some, levels)
+            each = " UNION ALL ".join(f"SELECT {i} AS g, {listed} FROM ({q}) AS t" for i, q in groups.items())
+            counted = self._fetch(f"WITH {tiers} {each}").to_pydict().values()
+            by_number = {g: numbers for g, *numbers in zip(*counted, strict=True)}
             for number, granularity in enumerate(some):
-                smallest, groups, total, small, rows, kept, kept_total = by_number.get(number, [0] * 7)
+                smallest, count, total, below, rows, kept, kept_total = by_number.get(number, [0] * 7)
                 gaps = self.rows_in_gaps(timeline, granularity)
-                tallies.append(Tally(smallest, groups, total, small, rows, gaps, kept, kept_total))
+                tallies.append(Tally(smallest, count, total, below, rows, gaps, kept, kept_total))
         return tallies
 
-    def _counted(self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels) -> str:
-        """A query for the people and rows of every group: `g`, the published `q0` …, `first`."""
-        whole_days = of_whole_days(granularities, timeline)
-        days = timeline.firsts(DAY) if whole_days else np.arange(len(timeline), dtype=np.int32)
-        spans, stacked, fresh = {"granule": self._granules, "day": self._first(days)}, [], []
-        befores = dict[str, bytes]()  # names of columns, and which positions they leave out
-        for number, granularity in enumerate(granularities):
-            firsts = timeline.firsts(granularity)
-            first, inside = self._first(firsts), firsts >= 0
-            spans[f"f{number}"] = first
-            gaps = inside.tobytes() if not inside.all() else b""
-            if gaps not in befores.values():
-                befores[f"b{number}"] = gaps
-            before = next(name for name, pattern in befores.items() if pattern == gaps)
-            # A first that is null, in a gap, is ahead of nothing.
-            fresh.append(f"CASE WHEN {before} < f{number} OR ({before} IS NULL AND f{number} IS NOT NULL) "
-                         f"THEN {1 << number} ELSE 0 END")  # fmt: skip
-            by_day = granularity.name in whole_days
-            heads = inside & (days == np.arange(len(days))) if by_day else inside
-            stacked.append(pa.table({
-                "g": np.full(int(heads.sum()), number, np.int32), "granule": self._granules[heads],
-                "first": first.filter(pa.array(heads)), "by_day": np.full(int(heads.sum()), int(by_day)),
-                "bit": np.full(int(heads.sum()), 1 << number, np.int64),
-            }))  # fmt: skip
-        self._upload("spans", pa.table(spans))
-        self._upload("stacked", pa.concat_tables(stacked))
-        columns, joins = self._generalised("visited", levels)
-        keys, ahead = (
-            "".join(f"{name}, " for name in self._quasi),
-            "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
-        )
-        window = f"PARTITION BY {keys}person ORDER BY granule"
-        windows = [
-            f"max(CASE WHEN f{name[1:]} IS NOT NULL THEN granule END) OVER ({window} {ahead}) AS {name}"
-            if gaps
-            else f"lag(granule) OVER ({window}) AS {name}"
-            for name, gaps in befores.items()
-        ]
-        visits = f"SELECT visited.granule AS granule, person, rows, {''.join(columns)}" + ", ".join(
-            name for name in spans if name != "granule"
-        )
-        visits += f" FROM visited{joins} JOIN spans ON visited.granule = spans.granule"
-        # The groups of whole days are summed up by day first: there are far fewer.
-        return f"""
-            WITH visits AS ({visits}),
-            ordered AS (SELECT visits.*, {", ".join(windows)} FROM visits),
-            marked AS (
-                SELECT {keys}granule, day, rows, CAST({" + ".join(fresh)} AS BIGINT) AS fresh FROM ordered
-            ),
-            fine AS (
-                SELECT {keys}granule, day, fresh, count(*) AS visitors, sum(rows) AS rows
-                FROM marked GROUP BY {keys}granule, day, fresh
-            ),
-            tiers AS (
-                SELECT {keys}granule, fresh, visitors, rows, 0 AS by_day FROM fine
-                UNION ALL
-                SELECT {keys}day, fresh, sum(visitors), sum(rows), 1 FROM fine GROUP BY {keys}day, fresh
-            )
-            SELECT g, {keys}first, sum(CASE WHEN fresh & bit <> 0 THEN visitors ELSE 0 END) AS people,
-                sum(rows) AS rows
-            FROM tiers JOIN stacked ON tiers.granule = stacked.granule AND tiers.by_day = stacked.by_day
-            GROUP BY g, {keys}first
+    def _counted(
+        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels
+    ) -> tuple[str, dict[int, str]]:
+        """Tables that queries share, and per granularity a query for its groups: `combination`, `first`.
+
+        Groups of coarse granules are summed up from those of finer ones that never cross them.
         """
+        firsts = [timeline.firsts(granularity) for granularity in granularities]
+        befores = dict[bytes, int]()  # which positions are not in a gap, and a granularity that it is so for
+        fresh = []
+        for number, first in enumerate(firsts):
+            before = f"b{befores.setdefault((first >= 0).tobytes(), number)}"
+            # A first that is null, in a gap, is ahead of nothing.
+            fresh.append(
+                f"CASE WHEN {before} < f{number} OR ({before} IS NULL AND f{number} IS NOT NULL) "
+                f"THEN {1 << number} ELSE 0 END"
+            )
+        self._upload("spans", pa.table({
+            "granule": self._granules,
+            **{f"f{number}": self._first(first) for number, first in enumerate(firsts)},
+            **{f"inside{number}": pa.array(firsts[number] >= 0) for number in befores.values()},
+        }))  # fmt: skip
+        window = "PARTITION BY combination, person ORDER BY cells.granule"
+        outside = f"{window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        windows, gapped = list[str](), ""
+        for number in befores.values():
+            windows.append(f"lag(cells.granule) OVER ({window}) AS b{number}")
+            if (firsts[number] < 0).any():
+                inside = f"CASE WHEN inside{number} THEN cells.granule END"
+                windows[-1] = f"max({inside}) OVER ({outside}) AS b{number}"
+                gapped = " JOIN spans ON cells.granule = spans.granule"
+        self._combine(levels)
+        # Sums of short numbers are far faster where those of long ones may be longer still.
+        short = "INTEGER" if self.rows < 1 << 31 else "BIGINT"
+        tiers = f"""
+            ordered AS (
+                SELECT combination, cells.granule AS granule, rows, {", ".join(windows)}
+                FROM cells JOIN combined ON cells.quasi = combined.quasi{gapped}
+            ),
+            marked AS (
+                SELECT combination, ordered.granule AS granule, rows,
+                    CAST({" + ".join(fresh)} AS BIGINT) AS fresh
+                FROM ordered JOIN spans ON ordered.granule = spans.granule
+            ),
+            base AS (
+                SELECT combination, granule AS first, fresh, CAST(count(*) AS {short}) AS visitors,
+                    CAST(sum(rows) AS {short}) AS rows
+                FROM marked GROUP BY combination, granule, fresh
+            )"""
+        finer, groups, names = _finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
+        # From fine to coarse: what is summed up from others comes after them.
+        for number in sorted(range(len(firsts)), key=lambda n: _fineness(firsts[n], n), reverse=True):
+            source, head, lookup = names[finer[number]], f"f{number}", " JOIN spans ON first = granule"
+            if np.array_equal(firsts[number], np.arange(len(timeline))):  # its granules are the base granules
+                names[number] = "base"
+            elif number in finer:
+                names[number] = f"tier{number}"
+                tiers += f""",
+            tier{number} AS (
+                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {short}) AS visitors,
+                    CAST(sum(rows) AS {short}) AS rows
+                FROM {source}{lookup} GROUP BY combination, {head}, fresh
+            )"""
+            if number in names:
+                source, head, lookup = names[number], "first", ""
+            groups[number] = f"""
+                SELECT combination, {head} AS first, sum(rows) AS rows,
+                    sum(CASE WHEN fresh & {1 << number} <> 0 THEN visitors ELSE 0 END) AS people
+                FROM {source}{lookup} WHERE {head} IS NOT NULL GROUP BY combination, {head}
+            """
+        return tiers, groups
 
     def _first(self, firsts: Codes) -> pa.Array:
         """The first base granule in the same granule, null in a gap."""
         return pa.array(self._granules[np.maximum(firsts, 0)], mask=firsts < 0)
 
-    def _generalised(self, table: str, levels: Levels) -> tuple[list[str], str]:
-        """Columns of a table as they are published, each with a comma after it, and the joins for them."""
+    def _combine(self, levels: Levels) -> None:
+        """Make `combined`: per combination of values the number of the one that is published."""
         columns, joins = list[str](), ""
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
-            published = f"{table}.{quasi}"
+            columns.append(f"quasis.{quasi}")
             if name in levels:
                 self._upload(f"level_{quasi}", levels[name])
-                published = self._dialect.by_bytes.format(f"level_{quasi}.published")
+                columns[-1] = self._dialect.by_bytes.format(f"level_{quasi}.published")
                 joins += (
-                    f" LEFT JOIN level_{quasi} ON {self._same(f'{table}.{quasi}', f'level_{quasi}.value')}"
+                    f" LEFT JOIN level_{quasi} ON {self._same(f'quasis.{quasi}', f'level_{quasi}.value')}"
                 )
-            columns.append(f"{published} AS {quasi}, ")
-        return columns, joins
+        order = f"ORDER BY {', '.join(columns)}" if columns else "ORDER BY quasi"
+        self._table(
+            "combined", f"SELECT quasi, dense_rank() OVER ({order}) AS combination FROM quasis{joins}"
+        )
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
         return int(self._rows_at[timeline.in_gaps(granularity)].sum())
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         self._number_cells()
-        order = ", ".join([*self._quasi, "first"])
-        counted = self._counted(timeline, [granularity], levels)
+        tiers, groups = self._counted(timeline, [granularity], levels)
+        numbers = "row_number() OVER (ORDER BY combination, first) - 1 AS number"
+        self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
         self._table(
-            "kept", f"SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS number FROM ({counted}) AS c "
-            f"WHERE people >= {k}",
-        )  # fmt: skip
-        columns, joins = self._generalised("quasis", levels)
-        labelled = f"SELECT {''.join(columns)}quasi FROM quasis{joins}"
-        same = "".join(f" AND {self._same(f'kept.{quasi}', f'labelled.{quasi}')}" for quasi in self._quasi)
-        self._table(
-            "cell_steps", f"SELECT cell, 0 AS step, number FROM numbered JOIN ({labelled}) AS labelled "
-            f"ON numbered.quasi = labelled.quasi JOIN spans ON numbered.granule = spans.granule "
-            f"JOIN kept ON kept.first = spans.f0{same}",
-        )  # fmt: skip
-        groups, smallest = self._row(
+            "cell_steps",
+            "SELECT cell, 0 AS step, number FROM numbered JOIN combined ON numbered.quasi = combined.quasi "
+            "JOIN spans ON numbered.granule = spans.granule "
+            "JOIN kept ON kept.combination = combined.combination AND kept.first = spans.f0",
+        )
+        count, smallest = self._row(
             "SELECT count(*) AS n, CAST(coalesce(min(people), 0) AS BIGINT) AS m FROM kept"
         )
-        return self._published(timeline, [(granularity, levels)], (groups, smallest), numbered=False)
+        return self._published(timeline, [(granularity, levels)], (count, smallest), numbered=False)
 
     def cells(self, sensitive: Collection[str] = ()) -> Cells:
         self._number_cells()
@@ -325,8 +331,6 @@ class SqlEvents:
     def _held(self, column: str) -> Held:
         """The values of a sensitive column by visit."""
         carried = self._carried_as(column)
-        coded = f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events', 'quasis')}"
-        self._view("coded", coded)
         self._table("held_values", lookups.HELD_VALUES.format(column=carried))
         same = self._same(f"coded.{carried}", "held_values.value")
         held = self._fetch(f"{lookups.HELD.format(same=same)} ORDER BY visit, code")
@@ -345,8 +349,6 @@ class SqlEvents:
 
     def _number_cells(self) -> None:
         """Number the cells at the values themselves, by content, so that the numbers are always the same."""
-        joined = f"visited JOIN quasis ON {self._same_quasi('visited', 'quasis')}"
-        self._table("cells", f"SELECT quasi, person, granule, rows FROM {joined}")
         self._table("numbered", lookups.NUMBERED_CELLS)
 
     def _published(
@@ -359,7 +361,7 @@ class SqlEvents:
         every = f"SELECT row_number() OVER () - 1 AS row, every_row.*, {complete} FROM every_row"
         self._table(
             "placed", f"SELECT every.*, step, number FROM ({every}) AS every "
-            f"LEFT JOIN quasis ON {self._same_quasi('every', 'quasis')} "
+            f"LEFT JOIN quasis ON {self._same_quasi('every')} "
             f"LEFT JOIN numbered ON numbered.quasi = quasis.quasi AND numbered.granule = every.granule "
             f"LEFT JOIN cell_steps ON cell_steps.cell = numbered.cell",
         )  # fmt: skip
@@ -392,8 +394,8 @@ class SqlEvents:
     def _same(self, left: str, right: str) -> str:
         return self._dialect.same.format(left, right)
 
-    def _same_quasi(self, left: str, right: str) -> str:
-        return " AND ".join(self._same(f"{left}.{q}", f"{right}.{q}") for q in self._quasi) or "1 = 1"
+    def _same_quasi(self, rows: str) -> str:
+        return " AND ".join(self._same(f"{rows}.{q}", f"quasis.{q}") for q in self._quasi) or "1 = 1"
 
     def _table(self, name: str, query: str) -> None:
         for statement in self._dialect.table:
@@ -405,12 +407,30 @@ class SqlEvents:
 
     def _upload(self, name: str, table: pa.Table) -> None:
         self._session.upload(name, decode_dictionaries(table))
+        for statement in self._dialect.table[2:]:
+            self._session.run(statement.format(name))
 
     def _fetch(self, query: str) -> pa.Table:
         return pa.concat_tables(self._session.batches(query))
 
     def _row(self, query: str) -> tuple[int, ...]:
         return tuple(column[0].as_py() for column in self._fetch(query).columns)
+
+
+def _fineness(firsts: Codes, number: int) -> tuple[int, int]:
+    """What granularities are sorted by: how many granules there are, none where there are gaps."""
+    return (len(np.unique(firsts)) if (firsts >= 0).all() else 0), number
+
+
+def _finer(firsts: Sequence[Codes]) -> list[int | None]:
+    """Per granularity the coarsest other one whose granules each are inside of one of its own."""
+    sizes = [_fineness(first, number) for number, first in enumerate(firsts)]
+    under: list[int | None] = []
+    for size, first in zip(sizes, firsts, strict=True):
+        finer = [other for other in sizes if other > size and other[0]]
+        inside = [other for other in finer if np.array_equal(first[firsts[other[1]]], first)]
+        under.append(min(inside)[1] if inside else None)
+    return under
 
 
 def _has_clock(axis: TimeAxis) -> bool:
