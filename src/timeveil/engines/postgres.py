@@ -29,6 +29,9 @@ class PostgresEvents(SqlEvents):
         self._stay = relation.data
         for setting in SETTINGS:
             self._stay.server.run(f"SET {setting}")
+        # Temporary tables come before those of the database that have the same names.
+        path = "set_config('search_path', 'pg_temp, ' || current_setting('search_path'), false)"
+        self._stay.server.row(f"SELECT {path} AS path")
         super().__init__(relation, self._stay.server, POSTGRESQL)
 
     def _published(
@@ -36,5 +39,7 @@ class PostgresEvents(SqlEvents):
     ) -> Published:
         published = super()._published(timeline, steps, sizes, numbered=numbered)
         self._stay.origin = "(SELECT * FROM placed ORDER BY row) AS numbered_rows"
+        # What is left depends on nothing of the database, and holds no state of it.
+        self._stay.server.run("DROP VIEW pg_temp.every_row CASCADE")
         self._stay.server.commit()
         return published

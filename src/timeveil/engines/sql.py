@@ -72,8 +72,8 @@ POSTGRESQL = Dialect(
     " AND ({0} IS NULL) = ({1} IS NULL))",
     seconds="CAST(date_part('epoch', date_trunc('second', {0})) AS BIGINT)",
     by_bytes='({0} COLLATE "C")',
-    table=("DROP TABLE IF EXISTS {0} CASCADE", "CREATE TEMPORARY TABLE {0} AS {1}", "ANALYZE {0}"),
-    view=("DROP VIEW IF EXISTS {0} CASCADE", "CREATE TEMPORARY VIEW {0} AS {1}"),
+    table=("DROP TABLE IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY TABLE {0} AS {1}", "ANALYZE {0}"),
+    view=("DROP VIEW IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY VIEW {0} AS {1}"),
 )
 DUCKDB = Dialect(
     same="({0} IS NOT DISTINCT FROM {1})",

@@ -123,7 +123,7 @@ WHERE pg_class.oid = to_regclass({text(table)})"
 
     def upload(self, name: str, table: pa.Table) -> None:
         """Make a temporary table of these rows."""
-        self.run(f"DROP TABLE IF EXISTS {name}")
+        self.run(f"DROP TABLE IF EXISTS pg_temp.{name}")  # never one of the database
         with self.explained(), self.connection.cursor() as cursor:
             cursor.adbc_ingest(name, table, mode="create", temporary=True)
 
