@@ -17,7 +17,8 @@ from tests.postgres import database
 import timeveil as tv
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
-from timeveil.engines.sql import DUCKDB, SqlEvents
+from timeveil.engines.dialects import DUCKDB
+from timeveil.engines.sql import SqlEvents
 
 DOUBLE = "double"
 OWN_ORDER = "row"  # a table in a database has no first row

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Step
+from timeveil.engines import Codes, Step
 from timeveil.reading.encoding import publish_values
 
 OCCURRENCES = """
@@ -68,3 +68,19 @@ def values_by_step(values: pa.Array, name: str, steps: Sequence[Step]) -> pa.Tab
         step = np.full(len(values), number, np.int32)
         tables.append(pa.table({"step": step, "value": values, "published": published}))
     return pa.concat_tables(tables)
+
+
+def fineness(firsts: Codes, number: int) -> tuple[int, int]:
+    """What granularities are sorted by: how many granules there are, none where there are gaps."""
+    return (len(np.unique(firsts)) if (firsts >= 0).all() else 0), number
+
+
+def finer(firsts: Sequence[Codes]) -> list[int | None]:
+    """Per granularity the coarsest other one whose granules each are inside of one of its own."""
+    sizes = [fineness(first, number) for number, first in enumerate(firsts)]
+    under: list[int | None] = []
+    for size, first in zip(sizes, firsts, strict=True):
+        smaller = [other for other in sizes if other > size and other[0]]
+        inside = [other for other in smaller if np.array_equal(first[firsts[other[1]]], first)]
+        under.append(min(inside)[1] if inside else None)
+    return under

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from timeveil.calendar.timeline import Timeline
 from timeveil.domain.relation import Relation
 from timeveil.engines import Published, Step
-from timeveil.engines.sql import POSTGRESQL, SqlEvents
+from timeveil.engines.dialects import POSTGRESQL
+from timeveil.engines.sql import SqlEvents
 from timeveil.errors import ParameterError
 from timeveil.reading.in_place import ServerRows
 

@@ -15,7 +15,6 @@ all rows where they are published.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -26,7 +25,7 @@ import pyarrow.parquet as pq
 from timeveil.calendar.civil import UNITS
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
-from timeveil.domain.relation import Relation, TimeAxis
+from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
 from timeveil.engines import (
@@ -42,6 +41,7 @@ from timeveil.engines import (
     lookups,
     published_schema,
 )
+from timeveil.engines.dialects import Dialect
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
 
@@ -49,39 +49,6 @@ AT_ONCE = 60
 """Granularities that are counted in one statement: bits of a whole number."""
 MOST_VALUES = 10_000
 _ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What databases spell in their own ways; `{}` stands for operands, names and queries."""
-
-    same: str
-    """Equal, or both null, in a form that is joined by hashing."""
-    seconds: str
-    """Whole seconds since 1970 of a timestamp, rounded down."""
-    by_bytes: str
-    """A text of a lookup table that is compared by its bytes."""
-    table: tuple[str, ...]
-    """Make a temporary table of the rows of a query: name and query."""
-    view: tuple[str, ...]
-    """Make a temporary view."""
-
-
-POSTGRESQL = Dialect(
-    same="(coalesce(CAST({0} AS text), '') COLLATE \"C\" = coalesce(CAST({1} AS text), '') COLLATE \"C\""
-    " AND ({0} IS NULL) = ({1} IS NULL))",
-    seconds="CAST(date_part('epoch', date_trunc('second', {0})) AS BIGINT)",
-    by_bytes='({0} COLLATE "C")',
-    table=("DROP TABLE IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY TABLE {0} AS {1}", "ANALYZE {0}"),
-    view=("DROP VIEW IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY VIEW {0} AS {1}"),
-)
-DUCKDB = Dialect(
-    same="({0} IS NOT DISTINCT FROM {1})",
-    seconds=POSTGRESQL.seconds,
-    by_bytes="{0}",
-    table=("CREATE OR REPLACE TEMPORARY TABLE {0} AS {1}",),
-    view=("CREATE OR REPLACE TEMPORARY VIEW {0} AS {1}",),
-)
 
 
 class Session(Protocol):
@@ -127,7 +94,11 @@ class SqlEvents:
         if self.rows == 0:
             return 0, 0, 1
         widths = [width for width, _ in candidates(self._relation.clock)]
-        whole = "time = date_trunc('second', time) AND " if _has_clock(self._relation.clock) else ""
+        whole = (
+            "time = date_trunc('second', time) AND "
+            if pa.types.is_timestamp(self._relation.clock.type)
+            else ""
+        )
         divides = ", ".join(f"bool_and({whole}instant % {width} = 0) AS w{width}" for width in widths)
         query = f"SELECT min(instant) AS low, max(instant) AS high, {divides} FROM source"
         low, high, *fits = self._row(query)
@@ -243,9 +214,9 @@ class SqlEvents:
                     CAST(sum(rows) AS {short}) AS rows
                 FROM marked GROUP BY combination, granule, fresh
             )"""
-        finer, groups, names = _finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
+        finer, groups, names = lookups.finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
         # From fine to coarse: what is summed up from others comes after them.
-        for number in sorted(range(len(firsts)), key=lambda n: _fineness(firsts[n], n), reverse=True):
+        for number in sorted(range(len(firsts)), key=lambda n: lookups.fineness(firsts[n], n), reverse=True):
             source, head, lookup = names[finer[number]], f"f{number}", " JOIN spans ON first = granule"
             if np.array_equal(firsts[number], np.arange(len(timeline))):  # its granules are the base granules
                 names[number] = "base"
@@ -415,26 +386,6 @@ class SqlEvents:
 
     def _row(self, query: str) -> tuple[int, ...]:
         return tuple(column[0].as_py() for column in self._fetch(query).columns)
-
-
-def _fineness(firsts: Codes, number: int) -> tuple[int, int]:
-    """What granularities are sorted by: how many granules there are, none where there are gaps."""
-    return (len(np.unique(firsts)) if (firsts >= 0).all() else 0), number
-
-
-def _finer(firsts: Sequence[Codes]) -> list[int | None]:
-    """Per granularity the coarsest other one whose granules each are inside of one of its own."""
-    sizes = [_fineness(first, number) for number, first in enumerate(firsts)]
-    under: list[int | None] = []
-    for size, first in zip(sizes, firsts, strict=True):
-        finer = [other for other in sizes if other > size and other[0]]
-        inside = [other for other in finer if np.array_equal(first[firsts[other[1]]], first)]
-        under.append(min(inside)[1] if inside else None)
-    return under
-
-
-def _has_clock(axis: TimeAxis) -> bool:
-    return bool(pa.types.is_timestamp(axis.type))
 
 
 def _floor_divide(number: str, width: int) -> str:
