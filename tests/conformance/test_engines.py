@@ -13,9 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conformance.engines import DOUBLE, assert_agree
+from tests.postgres import database
 
 import timeveil as tv
 from timeveil import datasets
+from timeveil.domain.release import decode_dictionaries
 from timeveil.engines import ENGINES
 
 OTHERS = [engine for engine in ENGINES if engine != "memory"]
@@ -33,31 +36,7 @@ def small_parts():
         yield
 
 
-def groups_of(ledger: tv.Ledger) -> set[frozenset[int]]:
-    """The partition of the rows, and the withheld ones as a group of their own."""
-    found: dict[object, set[int]] = {}
-    for row in ledger.table.to_pylist():
-        found.setdefault(row["group"], set()).add(row["row"])
-    return {frozenset(rows) for rows in found.values()}
-
-
-def assert_agree(table, roles, k, engine, **options):
-    """Same manifest, same rows in the same order, same groups, or the same refusal."""
-    outcomes = []
-    for name in ("memory", engine):
-        try:
-            release, ledger = tv.generalize_time(table, roles, k, engine=name, **options)
-        except tv.TimeveilError as error:
-            outcomes.append((type(error), error.code, error.facts))
-        else:
-            assert release.table.schema.remove_metadata().names == release.table.column_names
-            outcomes.append((release.manifest, release.table.to_pylist(), groups_of(ledger), ledger.facts))
-            assert tv.verify(release, ledger)
-    assert outcomes[0] == outcomes[1]
-    return outcomes[0]
-
-
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", [*OTHERS, DOUBLE])
 @pytest.mark.parametrize(
     "options",
     [
@@ -70,6 +49,11 @@ def assert_agree(table, roles, k, engine, **options):
         {"granularities": ["shift", "day-part", "hour"], "suppress": 0.9},
         {"hierarchies": {"zip": "prefixes:4,3,2", "sex": "suppression"}},
         {"hierarchies": {"zip": "prefixes:3"}, "suppress": 0.02, "choose": "month"},
+        {"recode": "local", "hierarchies": {"zip": "prefixes:3"}, "suppress": 0.1},
+        {"recode": "tiling", "suppress": 0.1},
+        {"recode": "refined", "suppress": 0.1},
+        {"protect": {"result": "distinct:2"}, "dominance": 0.9, "suppress": 0.3},
+        {"visits": 2, "suppress": 0.5},
     ],
     ids=lambda options: ",".join(options) or "default",
 )
@@ -134,7 +118,7 @@ def test_names_that_differ_in_case_only(engine):
     """An engine that does not tell `ID` from `id` would publish the respondent."""
     table = pa.table({
         "ID": ["p1", "p2", "p3", "p4"] * 2,
-        "t": ["2024-01-01"] * 4 + ["2024-01-02"] * 4,
+        "t": [dt.date(2024, 1, 1)] * 4 + [dt.date(2024, 1, 2)] * 4,
         "id": [f"k{i}" for i in range(8)],
         "Zip": ["a"] * 8,
         "zip": ["x", "x", "y", "y"] * 2,
@@ -150,11 +134,13 @@ def test_nothing_of_a_withheld_row_is_in_a_release(engine):
     """No value, no label, in no dictionary: what a release holds in memory may leave the building too."""
     table = pa.table({
         "who": ["p1", "p2", "p3", "p4", "q", "q"],
-        "when": ["2024-01-01"] * 4 + ["2025-05-05"] * 2,
+        "when": [dt.date(2024, 1, 1)] * 4 + [dt.date(2025, 5, 5)] * 2,
         "zip": pa.array(["a"] * 4 + ["SECRET"] * 2).dictionary_encode(),
         "result": pa.array(["neg"] * 4 + ["SECRET"] * 2).dictionary_encode(),
     })  # fmt: skip
     roles = tv.Roles(respondent="who", time="when", quasi=["zip"], sensitive=["result"])
+    if engine == "postgres":
+        table = database().load(decode_dictionaries(table))
     release, _ = tv.generalize_time(table, roles, 2, suppress=0.5, engine=engine)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, release.table.schema) as stream:
@@ -166,7 +152,7 @@ def test_nothing_of_a_withheld_row_is_in_a_release(engine):
     assert b"2025" not in written
 
 
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", ["duckdb"])
 def test_an_engine_that_fails_tells_no_value(engine):
     """A time too large for the engine's files, if it is for that engine, is refused without being shown."""
     huge = pa.array([2**60 + 12345] * 4, pa.int64()).view(pa.timestamp("s"))
@@ -195,7 +181,7 @@ def test_tiny_tables(engine, rows):
 
 
 @pytest.mark.parametrize("engine", OTHERS)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     rows=st.lists(
         st.tuples(
@@ -221,7 +207,7 @@ def test_random_tables_over_all_of_time(engine, rows, k, suppress):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", ["duckdb"])
 def test_files_give_what_tables_give(engine, suffix, tmp_path: Path):
     """A path is read in batches by engines that need not hold it, with the same result."""
     path = tmp_path / f"visits{suffix}"
@@ -247,7 +233,7 @@ UNUSUAL = {
 }
 
 
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", ["duckdb"])
 @pytest.mark.parametrize("role", ["quasi", "keep"])
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_columns_of_unusual_types(kind, role, engine, tmp_path):

@@ -22,7 +22,7 @@ from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
 from timeveil.reading.risks import Occurrences
 
-ENGINES = {"memory": "MemoryEvents", "duckdb": "DuckDBEvents"}
+ENGINES = {"memory": "MemoryEvents", "duckdb": "DuckDBEvents", "postgres": "PostgresEvents"}
 """The engines by the name of their module, which `EventParameters.engine` takes, and their classes."""
 
 DAY = CATALOGUE["day"]

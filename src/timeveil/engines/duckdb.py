@@ -216,7 +216,8 @@ class DuckDBEvents:
         with _explained():
             values = self._database.sql("SELECT value FROM held_values ORDER BY code").to_arrow_table()
             held = self._database.sql(
-                f"{lookups.HELD.format(column=carried)} ORDER BY visit, code"
+                f"{lookups.HELD.format(same=f'{carried} IS NOT DISTINCT FROM held_values.value')} "
+                "ORDER BY visit, code"
             ).fetchnumpy()
         kind = published_schema(self._relation, {}).field(column).type
         distinct = values.column(0).combine_chunks().cast(kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Step
+from timeveil.engines import Codes, Step
 from timeveil.reading.encoding import publish_values
 
 OCCURRENCES = """
@@ -17,7 +17,7 @@ OCCURRENCES = """
     FROM (
         SELECT count(*) AS rows, min(person) AS first, max(person) AS last
         FROM source WHERE {column} IS NOT NULL GROUP BY {column}
-    )
+    ) AS counted
 """
 # Cells and people by number, for a method that sorts them in memory.
 CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
@@ -26,18 +26,18 @@ NUMBERED_CELLS = """
         row_number() OVER (ORDER BY quasi, granule) - 1 AS cell
     FROM cells GROUP BY quasi, granule
 """
-PERSONS = "SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells)"
+PERSONS = "SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells) AS p"
 VISITS = """
     SELECT cell, number, rows, row_number() OVER (ORDER BY cell, number) - 1 AS visit
-    FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule))
+    FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule)) AS c
     JOIN persons USING (person)
 """
 HELD_VALUES = (
-    "SELECT value, row_number() OVER () - 1 AS code FROM (SELECT DISTINCT {column} AS value FROM coded)"
+    "SELECT value, row_number() OVER () - 1 AS code FROM (SELECT DISTINCT {column} AS value FROM coded) AS v"
 )
 HELD = """
     SELECT DISTINCT visit, code FROM coded JOIN numbered USING (quasi, granule) JOIN persons USING (person)
-    JOIN visits USING (cell, number) JOIN held_values ON {column} IS NOT DISTINCT FROM held_values.value
+    JOIN visits USING (cell, number) JOIN held_values ON {same}
 """
 PLACED_AT_STEPS = """
     SELECT coded.*, step, number FROM coded JOIN numbered USING (quasi, granule) JOIN cell_steps USING (cell)
@@ -68,3 +68,19 @@ def values_by_step(values: pa.Array, name: str, steps: Sequence[Step]) -> pa.Tab
         step = np.full(len(values), number, np.int32)
         tables.append(pa.table({"step": step, "value": values, "published": published}))
     return pa.concat_tables(tables)
+
+
+def fineness(firsts: Codes, number: int) -> tuple[int, int]:
+    """What granularities are sorted by: how many granules there are, none where there are gaps."""
+    return (len(np.unique(firsts)) if (firsts >= 0).all() else 0), number
+
+
+def finer(firsts: Sequence[Codes]) -> list[int | None]:
+    """Per granularity the coarsest other one whose granules each are inside of one of its own."""
+    sizes = [fineness(first, number) for number, first in enumerate(firsts)]
+    under: list[int | None] = []
+    for size, first in zip(sizes, firsts, strict=True):
+        smaller = [other for other in sizes if other > size and other[0]]
+        inside = [other for other in smaller if np.array_equal(first[firsts[other[1]]], first)]
+        under.append(min(inside)[1] if inside else None)
+    return under

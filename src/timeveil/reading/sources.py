@@ -24,6 +24,7 @@ from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising, raising_each
 from timeveil.reading import parquet_file as parquet
 from timeveil.reading.csv_file import CsvFile
+from timeveil.reading.database import DatabaseTable, is_address
 from timeveil.reading.excel_file import ExcelFile
 from timeveil.reading.files import file_size, limits, read_error, refuse_columns
 from timeveil.reading.text_file import PACKED, JsonLines
@@ -196,7 +197,10 @@ class ManyFiles:
 
 
 def open_source(table: Any, form: Form) -> Source:
-    """The source for a path or for an object of another library."""
+    """The source for a path, a table of a database or an object of another library."""
+    if is_address(table):
+        form.among(set(), "a table of a database")
+        return DatabaseTable(table)
     if isinstance(table, str | os.PathLike):
         return _open_path(Path(table), form)
     if isinstance(table, Frame):

@@ -48,11 +48,11 @@ _MEANT = ("<super>", "<sub>", "<fraction>", "<circle>", "<square>")
 """How Unicode marks signs that mean something else in plain letters."""
 
 # Letters that NFKC leaves as they are, whatever is next to them: Latin, Cyrillic, Han, Hangul.
-_LETTERS = (
+LETTERS = (
     r"[!-~\x{C0}-\x{131}\x{134}-\x{13E}\x{141}-\x{148}\x{14A}-\x{17E}\x{400}-\x{481}"
     r"\x{4E00}-\x{9FFF}\x{AC00}-\x{D7A3}]"
 )
-_PLAIN_TEXT = f"^{_LETTERS}+( {_LETTERS}+)*$"
+PLAIN_TEXT = f"^{LETTERS}+( {LETTERS}+)*$"
 _BLANK, _LAST_ASCII = ord(" "), ord("~")
 
 
@@ -105,7 +105,7 @@ class Spellings:
         """Note the texts that are not in their normal form."""
         for texts in _texts(column):
             if not is_plain(texts):
-                odd = texts.filter(pc.invert(pc.match_substring_regex(texts, _PLAIN_TEXT))).unique()
+                odd = texts.filter(pc.invert(pc.match_substring_regex(texts, PLAIN_TEXT))).unique()
                 forms = {text: normal_form(text) for text in odd.to_pylist()}
                 self._forms |= {text: form for text, form in forms.items() if form != text}
 

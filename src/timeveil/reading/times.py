@@ -218,7 +218,7 @@ class TimeColumn:
 
     def _parsed(self, column: pa.ChunkedArray, rows_before: int) -> pa.ChunkedArray:
         chunks, row = [], rows_before
-        bounds = {"aware": _bounds(self._zone), "number": (-self._limit, self._limit)}
+        bounds = {"aware": bounds_of(self._zone), "number": (-self._limit, self._limit)}
         for chunk in column.chunks:
             for start in range(0, len(chunk), _SLICE_ROWS):
                 values, kinds = parse(chunk.slice(start, _SLICE_ROWS), self._form)
@@ -259,7 +259,7 @@ class TimeColumn:
     def _timestamps(self, chunk: pa.Array, row: int) -> pa.Array:
         unit, zone = chunk.type.unit, self._zone if chunk.type.tz else None
         if unit != "ns":  # nanoseconds in 64 bits reach from 1677 to 2262
-            low, limit = (bound * PER_SECOND[unit] // 1000 for bound in _bounds(zone))
+            low, limit = (bound * PER_SECOND[unit] // 1000 for bound in bounds_of(zone))
             chunk = self._bounded(chunk, pa.int64(), low, limit, row)
         instants = chunk.view(pa.timestamp(unit))
         if unit in ("us", "ns"):  # a cast alone would round towards 1970
@@ -375,7 +375,7 @@ def _cast(texts: pa.Array, kind: pa.DataType) -> Any:
     return texts.cast(kind).view(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _bounds(zone: str | None) -> tuple[int, int]:
+def bounds_of(zone: str | None) -> tuple[int, int]:
     """The instants, in milliseconds, at which the years 1 to 9999 begin and end on the zone's clocks."""
     if zone is None:
         return FIRST_MS, LIMIT_MS

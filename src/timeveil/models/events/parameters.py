@@ -119,8 +119,8 @@ class EventParameters(Reading):
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",
         opened='tomllib.loads(Path({}).read_text())["granularity"]')
-    engine: Literal["memory", "duckdb"] = parameter(
-        "Where people are counted; duckdb reads files larger than memory.",
+    engine: Literal["memory", "duckdb", "postgres"] = parameter(
+        "Where people are counted; duckdb reads files larger than memory, postgres counts in the database.",
         default="memory", example="duckdb")
     memory_limit: str | None = parameter(
         "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE")
@@ -181,7 +181,7 @@ class EventParameters(Reading):
                 )
         return None
 
-    @rule("recode", "gaps", "visits", "choose", "decoys", "engine", "memory_limit")
+    @rule("recode", "gaps", "visits", "choose", "decoys", "engine", "memory_limit", "origin")
     def every_value_has_an_effect(self) -> Problem:
         """What would change nothing, or could not be promised, is refused."""
         stepped = self.recode != "global"
@@ -190,6 +190,9 @@ class EventParameters(Reading):
             (self.memory_limit is not None and self.engine != "duckdb",
              "`memory_limit` applies to the engine duckdb only",
              'add {engine="duckdb"}, or leave {memory_limit} out'),
+            (self.origin is not None and self.engine == "postgres",
+             "`origin` needs rows to be read, and with the engine `postgres` they stay in the database",
+             "count the time from it in a view of the database, or leave {engine} out"),
             # A row in a gap of one step and not of another could not be read by its time.
             (stepped and self.gaps not in ("error", "skip"),
              "rows in gaps cannot be withheld or moved where rows are not made coarser alike",

@@ -1,0 +1,46 @@
+"""Counting inside PostgreSQL, in one transaction; see `sql` for the statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from timeveil.calendar.timeline import Timeline
+from timeveil.domain.relation import Relation
+from timeveil.engines import Published, Step
+from timeveil.engines.dialects import POSTGRESQL
+from timeveil.engines.sql import SqlEvents
+from timeveil.errors import ParameterError
+from timeveil.reading.in_place import ServerRows
+
+SETTINGS = (
+    "enable_nestloop = off",  # all joins are by equality, and lookups are small
+    "enable_mergejoin = off",
+    "work_mem = '64MB'",
+    "jit = off",  # compiling a statement takes longer than most of them do
+)
+
+
+class PostgresEvents(SqlEvents):
+    """The events of a table in PostgreSQL; numbered rows stay there as long as the ledger lives."""
+
+    def __init__(self, relation: Relation) -> None:
+        if not isinstance(relation.data, ServerRows):
+            message = "the engine `postgres` counts tables of a database, and this one is not in it"
+            raise ParameterError(message, hint="give the address of the table, or leave {engine} out")
+        self._stay = relation.data
+        for setting in SETTINGS:
+            self._stay.server.run(f"SET {setting}")
+        # Temporary tables come before those of the database that have the same names.
+        path = "set_config('search_path', 'pg_temp, ' || current_setting('search_path'), false)"
+        self._stay.server.row(f"SELECT {path} AS path")
+        super().__init__(relation, self._stay.server, POSTGRESQL)
+
+    def _published(
+        self, timeline: Timeline, steps: Sequence[Step], sizes: tuple[int, int], *, numbered: bool
+    ) -> Published:
+        published = super()._published(timeline, steps, sizes, numbered=numbered)
+        self._stay.origin = "(SELECT * FROM placed ORDER BY row) AS numbered_rows"
+        # What is left depends on nothing of the database, and holds no state of it.
+        self._stay.server.run("DROP VIEW pg_temp.every_row CASCADE")
+        self._stay.server.commit()
+        return published

@@ -1,0 +1,402 @@
+"""Counting where the table is, by SQL: one text of statements, and a dialect for what databases spell apart.
+
+`lag` gives each visit the granule of the same person's visit before. A person is new in a granule exactly
+when the one before is ahead of its first base granule, so one ordering of the visits serves every
+granularity: `fresh` has a bit for each. For a granularity with gaps, the visit before is the last one outside
+of them, which a second window expression finds in the same ordering. Calendars and hierarchies are lookup
+tables to join. Only tallies, lookups and what is published leave the database; where rows are made coarser
+one by one, so do the cells, which hold people by number.
+
+Cost: one grouping of the rows by quasi-identifiers, person and base granule; per combination of levels one
+ordering of these, then a grouping per granularity, most of them of few groups of finer granules; one join of
+all rows where they are published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from timeveil.calendar.civil import UNITS
+from timeveil.calendar.granularity import Granularity
+from timeveil.calendar.timeline import Ticks, Timeline, candidates
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import decode_dictionaries
+from timeveil.domain.stored import PrivateFolder, Stored, private_file
+from timeveil.engines import (
+    Cells,
+    Codes,
+    Held,
+    Int64s,
+    Levels,
+    Published,
+    Recoded,
+    Step,
+    Tally,
+    lookups,
+    published_schema,
+)
+from timeveil.engines.dialects import Dialect
+from timeveil.reading.columns import is_text
+from timeveil.reading.risks import Occurrences
+
+AT_ONCE = 60
+"""Granularities that are counted in one statement: bits of a whole number."""
+MOST_VALUES = 10_000
+_ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
+
+
+class Session(Protocol):
+    """Where statements run. It has the table `every_row`: `person`, `time`, `q0` …, `p0` …."""
+
+    def run(self, statement: str) -> None:
+        """Run a statement that gives no rows."""
+
+    def batches(self, query: str) -> Iterator[pa.Table]:
+        """The rows of a query, after a table without rows."""
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        """Make a temporary table, in place of one of this name."""
+
+
+class SqlEvents:
+    """The events of a relation whose rows are in a database."""
+
+    def __init__(self, relation: Relation, session: Session, dialect: Dialect) -> None:
+        roles = relation.roles
+        self._relation, self._session, self._dialect = relation, session, dialect
+        self._quasi = [f"q{i}" for i in range(len(roles.quasi_columns))]
+        self._carried = [f"p{i}" for i in range(len(roles.keep) + len(roles.sensitive))]
+        self._granules = self._rows_at = np.empty(0, np.int64)
+        self._values: dict[str, pa.Array] = {}
+        complete = "person IS NOT NULL AND time IS NOT NULL"
+        self._view("source", f"SELECT *, {self._instant()} AS instant FROM every_row WHERE {complete}")
+        counted = "SELECT person, count(*) AS rows FROM source GROUP BY person"
+        self.rows, self.people = self._row(
+            f"SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) AS n, count(*) AS people FROM ({counted}) AS c"
+        )
+
+    def _instant(self) -> str:
+        """The time of a row as a whole number of instants."""
+        axis = self._relation.clock
+        if axis.kind == "relative":
+            return f"CAST(time AS BIGINT) * {UNITS[axis.unit or 'second'][1]}"
+        if pa.types.is_date(axis.type):
+            return "CAST(time - DATE '1970-01-01' AS BIGINT) * 86400"
+        return self._dialect.seconds.format("time")
+
+    def extent(self) -> tuple[int, int, int]:
+        if self.rows == 0:
+            return 0, 0, 1
+        widths = [width for width, _ in candidates(self._relation.clock)]
+        whole = (
+            "time = date_trunc('second', time) AND "
+            if pa.types.is_timestamp(self._relation.clock.type)
+            else ""
+        )
+        divides = ", ".join(f"bool_and({whole}instant % {width} = 0) AS w{width}" for width in widths)
+        query = f"SELECT min(instant) AS low, max(instant) AS high, {divides} FROM source"
+        low, high, *fits = self._row(query)
+        return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
+
+    def observe(self, base: Ticks) -> Int64s:
+        granule = _floor_divide(f"(instant + {base.phase})", base.width)
+        self._view("events", f"SELECT *, {granule} AS granule FROM source")
+        order = ", ".join(f"{name} NULLS LAST" for name in self._quasi)
+        distinct = f"SELECT DISTINCT {', '.join(self._quasi) or '1 AS all_rows'} FROM events"
+        numbers = f"row_number() OVER ({f'ORDER BY {order}' if order else ''}) - 1 AS quasi"
+        self._table("quasis", f"SELECT *, {numbers} FROM ({distinct}) AS d")
+        self._view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}")
+        self._table("cells", lookups.CELLS)
+        rows = (
+            "SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM cells GROUP BY granule ORDER BY granule"
+        )
+        counted = self._fetch(rows)
+        self._granules, self._rows_at = (counted[name].to_numpy() for name in ("granule", "rows"))
+        return self._granules
+
+    def values(self, column: str) -> pa.Array:
+        if column not in self._values:
+            quasi = self._quasi[self._relation.roles.quasi_columns.index(column)]
+            values = self._fetch(f"SELECT DISTINCT {quasi} FROM quasis ORDER BY {quasi}")
+            self._values[column] = self._cast(values, column)
+        return self._values[column]
+
+    def _cast(self, values: pa.Table, column: str) -> pa.Array:
+        return values.column(0).combine_chunks().cast(published_schema(self._relation, {}).field(column).type)
+
+    def occurrences(self, column: str) -> Occurrences:
+        carried = self._carried_as(column)
+        rows, sole = self._row(lookups.OCCURRENCES.format(column=carried))
+        kind = published_schema(self._relation, {}).field(column).type
+        values = pa.array([], kind)
+        if is_text(kind) or pa.types.is_integer(kind):  # other types say whether they are times
+            distinct = f"SELECT DISTINCT {carried} FROM source ORDER BY {carried} LIMIT {MOST_VALUES}"
+            values = self._cast(self._fetch(distinct), column)
+        return Occurrences(values, rows, sole)
+
+    def _carried_as(self, column: str) -> str:
+        roles = self._relation.roles
+        return self._carried[[*roles.keep, *roles.sensitive].index(column)]
+
+    def tally(
+        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
+    ) -> list[Tally]:
+        tallies = list[Tally]()
+        for start in range(0, len(granularities), AT_ONCE):
+            some = granularities[start : start + AT_ONCE]
+            small = f"CASE WHEN people < {k} THEN {{}} ELSE 0 END"
+            large = f"CASE WHEN people >= {k} THEN people END"
+            numbers = ["min(people)", "count(*)", "sum(people)", f"sum({small.format(1)})"]
+            numbers += [f"sum({small.format('rows')})", f"min({large})", f"sum({large})"]
+            listed = ", ".join(f"CAST(coalesce({n}, 0) AS BIGINT) AS n{i}" for i, n in enumerate(numbers))
+            tiers, groups = self._counted(timeline, some, levels)
+            each = " UNION ALL ".join(f"SELECT {i} AS g, {listed} FROM ({q}) AS t" for i, q in groups.items())
+            counted = self._fetch(f"WITH {tiers} {each}").to_pydict().values()
+            by_number = {g: numbers for g, *numbers in zip(*counted, strict=True)}
+            for number, granularity in enumerate(some):
+                smallest, count, total, below, rows, kept, kept_total = by_number.get(number, [0] * 7)
+                gaps = self.rows_in_gaps(timeline, granularity)
+                tallies.append(Tally(smallest, count, total, below, rows, gaps, kept, kept_total))
+        return tallies
+
+    def _counted(
+        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels
+    ) -> tuple[str, dict[int, str]]:
+        """Tables that queries share, and per granularity a query for its groups: `combination`, `first`.
+
+        Groups of coarse granules are summed up from those of finer ones that never cross them.
+        """
+        firsts = [timeline.firsts(granularity) for granularity in granularities]
+        befores = dict[bytes, int]()  # which positions are not in a gap, and a granularity that it is so for
+        fresh = []
+        for number, first in enumerate(firsts):
+            before = f"b{befores.setdefault((first >= 0).tobytes(), number)}"
+            # A first that is null, in a gap, is ahead of nothing.
+            fresh.append(
+                f"CASE WHEN {before} < f{number} OR ({before} IS NULL AND f{number} IS NOT NULL) "
+                f"THEN {1 << number} ELSE 0 END"
+            )
+        self._upload("spans", pa.table({
+            "granule": self._granules,
+            **{f"f{number}": self._first(first) for number, first in enumerate(firsts)},
+            **{f"inside{number}": pa.array(firsts[number] >= 0) for number in befores.values()},
+        }))  # fmt: skip
+        window = "PARTITION BY combination, person ORDER BY cells.granule"
+        outside = f"{window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        windows, gapped = list[str](), ""
+        for number in befores.values():
+            windows.append(f"lag(cells.granule) OVER ({window}) AS b{number}")
+            if (firsts[number] < 0).any():
+                inside = f"CASE WHEN inside{number} THEN cells.granule END"
+                windows[-1] = f"max({inside}) OVER ({outside}) AS b{number}"
+                gapped = " JOIN spans ON cells.granule = spans.granule"
+        self._combine(levels)
+        # Sums of short numbers are far faster where those of long ones may be longer still.
+        short = "INTEGER" if self.rows < 1 << 31 else "BIGINT"
+        tiers = f"""
+            ordered AS (
+                SELECT combination, cells.granule AS granule, rows, {", ".join(windows)}
+                FROM cells JOIN combined ON cells.quasi = combined.quasi{gapped}
+            ),
+            marked AS (
+                SELECT combination, ordered.granule AS granule, rows,
+                    CAST({" + ".join(fresh)} AS BIGINT) AS fresh
+                FROM ordered JOIN spans ON ordered.granule = spans.granule
+            ),
+            base AS (
+                SELECT combination, granule AS first, fresh, CAST(count(*) AS {short}) AS visitors,
+                    CAST(sum(rows) AS {short}) AS rows
+                FROM marked GROUP BY combination, granule, fresh
+            )"""
+        finer, groups, names = lookups.finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
+        # From fine to coarse: what is summed up from others comes after them.
+        for number in sorted(range(len(firsts)), key=lambda n: lookups.fineness(firsts[n], n), reverse=True):
+            source, head, lookup = names[finer[number]], f"f{number}", " JOIN spans ON first = granule"
+            if np.array_equal(firsts[number], np.arange(len(timeline))):  # its granules are the base granules
+                names[number] = "base"
+            elif number in finer:
+                names[number] = f"tier{number}"
+                tiers += f""",
+            tier{number} AS (
+                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {short}) AS visitors,
+                    CAST(sum(rows) AS {short}) AS rows
+                FROM {source}{lookup} GROUP BY combination, {head}, fresh
+            )"""
+            if number in names:
+                source, head, lookup = names[number], "first", ""
+            groups[number] = f"""
+                SELECT combination, {head} AS first, sum(rows) AS rows,
+                    sum(CASE WHEN fresh & {1 << number} <> 0 THEN visitors ELSE 0 END) AS people
+                FROM {source}{lookup} WHERE {head} IS NOT NULL GROUP BY combination, {head}
+            """
+        return tiers, groups
+
+    def _first(self, firsts: Codes) -> pa.Array:
+        """The first base granule in the same granule, null in a gap."""
+        return pa.array(self._granules[np.maximum(firsts, 0)], mask=firsts < 0)
+
+    def _combine(self, levels: Levels) -> None:
+        """Make `combined`: per combination of values the number of the one that is published."""
+        columns, joins = list[str](), ""
+        for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+            columns.append(f"quasis.{quasi}")
+            if name in levels:
+                self._upload(f"level_{quasi}", levels[name])
+                columns[-1] = self._dialect.by_bytes.format(f"level_{quasi}.published")
+                joins += (
+                    f" LEFT JOIN level_{quasi} ON {self._same(f'quasis.{quasi}', f'level_{quasi}.value')}"
+                )
+        order = f"ORDER BY {', '.join(columns)}" if columns else "ORDER BY quasi"
+        self._table(
+            "combined", f"SELECT quasi, dense_rank() OVER ({order}) AS combination FROM quasis{joins}"
+        )
+
+    def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
+        return int(self._rows_at[timeline.in_gaps(granularity)].sum())
+
+    def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
+        self._number_cells()
+        tiers, groups = self._counted(timeline, [granularity], levels)
+        numbers = "row_number() OVER (ORDER BY combination, first) - 1 AS number"
+        self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
+        self._table(
+            "cell_steps",
+            "SELECT cell, 0 AS step, number FROM numbered JOIN combined ON numbered.quasi = combined.quasi "
+            "JOIN spans ON numbered.granule = spans.granule "
+            "JOIN kept ON kept.combination = combined.combination AND kept.first = spans.f0",
+        )
+        count, smallest = self._row(
+            "SELECT count(*) AS n, CAST(coalesce(min(people), 0) AS BIGINT) AS m FROM kept"
+        )
+        return self._published(timeline, [(granularity, levels)], (count, smallest), numbered=False)
+
+    def cells(self, sensitive: Collection[str] = ()) -> Cells:
+        self._number_cells()
+        self._table("persons", lookups.PERSONS)
+        self._table("visits", lookups.VISITS)
+        cells = self._fetch("SELECT quasi, granule, rows FROM numbered ORDER BY cell")
+        visits = self._fetch("SELECT cell, number, rows FROM visits ORDER BY visit")
+        combinations = self._fetch("SELECT * FROM quasis ORDER BY quasi")
+        values = {}
+        for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+            distinct = self.values(name)
+            index = pc.index_in(combinations[quasi].cast(distinct.type), distinct, skip_nulls=False)
+            values[name] = index.to_numpy().astype(np.int32)
+        return Cells(
+            quasi=cells["quasi"].to_numpy().astype(np.int32),
+            position=np.searchsorted(self._granules, cells["granule"].to_numpy()).astype(np.int32),
+            rows=cells["rows"].to_numpy(),
+            cell=visits["cell"].to_numpy().astype(np.int32),
+            person=visits["number"].to_numpy().astype(np.int32),
+            visit_rows=visits["rows"].to_numpy(),
+            values=values,
+            held={name: self._held(name) for name in sensitive},
+        )
+
+    def _held(self, column: str) -> Held:
+        """The values of a sensitive column by visit."""
+        carried = self._carried_as(column)
+        self._table("held_values", lookups.HELD_VALUES.format(column=carried))
+        same = self._same(f"coded.{carried}", "held_values.value")
+        held = self._fetch(f"{lookups.HELD.format(same=same)} ORDER BY visit, code")
+        values = self._cast(self._fetch("SELECT value FROM held_values ORDER BY code"), column)
+        return Held(held["visit"].to_numpy(), held["code"].to_numpy().astype(np.int32), values)
+
+    def publish_steps(
+        self, timeline: Timeline, steps: Sequence[Step], recoded: Recoded, *, numbered: bool = True
+    ) -> Published:
+        self._number_cells()
+        published = np.flatnonzero(recoded.step >= 0)
+        step, group = recoded.step[published], recoded.group[published]
+        self._upload("cell_steps", pa.table({"cell": published, "step": step, "number": group}))
+        smallest = int(recoded.people.min()) if len(recoded.people) else 0
+        return self._published(timeline, steps, (len(recoded.people), smallest), numbered=numbered)
+
+    def _number_cells(self) -> None:
+        """Number the cells at the values themselves, by content, so that the numbers are always the same."""
+        self._table("numbered", lookups.NUMBERED_CELLS)
+
+    def _published(
+        self, timeline: Timeline, steps: Sequence[Step], sizes: tuple[int, int], *, numbered: bool
+    ) -> Published:
+        """The rows of all cells in `cell_steps` as their step says, ordered by what they say."""
+        base = timeline.base
+        granule = _floor_divide(f"({self._instant()} + {base.phase})", base.width)
+        complete = f"CASE WHEN person IS NOT NULL AND time IS NOT NULL THEN {granule} END AS granule"
+        every = f"SELECT row_number() OVER () - 1 AS row, every_row.*, {complete} FROM every_row"
+        self._table(
+            "placed", f"SELECT every.*, step, number FROM ({every}) AS every "
+            f"LEFT JOIN quasis ON {self._same_quasi('every')} "
+            f"LEFT JOIN numbered ON numbered.quasi = quasis.quasi AND numbered.granule = every.granule "
+            f"LEFT JOIN cell_steps ON cell_steps.cell = numbered.cell",
+        )  # fmt: skip
+        self._upload("labels", lookups.labels_by_step(timeline, steps))
+        generalised = {name for _, levels in steps for name in levels}
+        columns, joins, text = list[str](), "", self._dialect.by_bytes
+        for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+            columns.append(f"placed.{quasi} AS {quasi}")
+            if name in generalised:
+                self._upload(f"level_{quasi}", lookups.values_by_step(self.values(name), name, steps))
+                columns[-1] = f"{text.format(f'level_{quasi}.published')} AS {quasi}"
+                joins += f" JOIN level_{quasi} ON placed.step = level_{quasi}.step"
+                joins += f" AND {self._same(f'placed.{quasi}', f'level_{quasi}.value')}"
+        columns += [*self._carried, f"{text.format('label')} AS label", "start", "end_"]
+        columns += ["placed.step + 1 AS step"] if numbered else []
+        at = "placed.granule = labels.granule AND placed.step = labels.step"
+        rows = f"SELECT {', '.join(columns)} FROM placed JOIN labels ON {at}{joins}"
+        order = [*self._quasi, "start", "label", *self._carried, "end_", *(["step"] if numbered else [])]
+        ordered = f"SELECT * FROM ({rows}) AS r ORDER BY {', '.join(f'{c} NULLS LAST' for c in order)}"
+        folder = PrivateFolder()
+        schema = published_schema(self._relation, generalised, stepped=numbered)
+        data = _stored(folder, "data.parquet", schema, self._session.batches(ordered))
+        listed = self._session.batches("SELECT row, number FROM placed ORDER BY row")
+        entries = _stored(folder, "entries.parquet", _ENTRIES, listed)
+        return Published(data, entries, data.num_rows, *sizes)
+
+    def close(self) -> None:
+        """Temporary tables go with the connection, which the ledger may still need."""
+
+    def _same(self, left: str, right: str) -> str:
+        return self._dialect.same.format(left, right)
+
+    def _same_quasi(self, rows: str) -> str:
+        return " AND ".join(self._same(f"{rows}.{q}", f"quasis.{q}") for q in self._quasi) or "1 = 1"
+
+    def _table(self, name: str, query: str) -> None:
+        for statement in self._dialect.table:
+            self._session.run(statement.format(name, query))
+
+    def _view(self, name: str, query: str) -> None:
+        for statement in self._dialect.view:
+            self._session.run(statement.format(name, query))
+
+    def _upload(self, name: str, table: pa.Table) -> None:
+        self._session.upload(name, decode_dictionaries(table))
+        for statement in self._dialect.table[2:]:
+            self._session.run(statement.format(name))
+
+    def _fetch(self, query: str) -> pa.Table:
+        return pa.concat_tables(self._session.batches(query))
+
+    def _row(self, query: str) -> tuple[int, ...]:
+        return tuple(column[0].as_py() for column in self._fetch(query).columns)
+
+
+def _floor_divide(number: str, width: int) -> str:
+    """Division that rounds down for negative numbers too, in any SQL."""
+    return f"CAST(({number} - ((({number}) % {width}) + {width}) % {width}) / {width} AS BIGINT)"
+
+
+def _stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:
+    """Rows as a private file with exactly the names and types of a schema, as they arrive."""
+    path = folder.path / name
+    with private_file(path) as target, pq.ParquetWriter(target, schema, compression="lz4") as file:
+        for table in tables:
+            file.write_table(table.rename_columns(schema.names).cast(schema))
+    return Stored(path, folder)

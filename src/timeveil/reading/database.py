@@ -1,0 +1,231 @@
+"""A table of a PostgreSQL database: `postgresql://host/database#schema.table`, which a view may be as well.
+
+Columns stream out as Arrow in one transaction that sees one state of the database and changes nothing. The
+password comes from PGPASSWORD, ~/.pgpass or a service, never from the address: that is shown in reports and
+saved in jobs. The server's own messages quote data and are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pyarrow as pa
+
+from timeveil.domain.wording import counted
+from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising, raising_each
+
+SCHEMES = ("postgresql://", "postgres://")
+_NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.(?:"((?:[^"]|"")+)"|([^".]+)))?')
+_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+_AS_THEY_ARE = ("bool", "int2", "int4", "int8", "date", "timestamp", "timestamptz", "time", "bytea")
+_NUMBERS = {"float4": "real", "float8": "double precision", "numeric": "double precision"}
+_SETTINGS = (
+    *("client_encoding = 'UTF8'", "standard_conforming_strings = on", "TIME ZONE 'UTC'"),
+    "synchronize_seqscans = off",  # rows come in one order, however often they are read
+)
+_EXAMPLE = "postgresql://host/database#schema.table"
+
+
+def is_address(table: object) -> bool:
+    """Whether a table is one of a database."""
+    return isinstance(table, str) and table.lower().startswith(SCHEMES)
+
+
+def address_of(address: str) -> tuple[str, str]:
+    """What connects to the database, and the name of the table as SQL writes it.
+
+    >>> address_of('postgresql://clinic/db#public.visits')
+    ('postgresql://clinic/db', '"public"."visits"')
+    """
+    error = ParameterError("the address of a database cannot be read", hint=f"write it as {_EXAMPLE}")
+    with raising(error, on=ValueError):
+        parts = urlsplit(address)
+        secret = parts.password or any(name.lower() in _SECRETS for name, _ in parse_qsl(parts.query))
+        name = unquote(parts.fragment, errors="strict")
+    if secret:
+        raise ParameterError(
+            "the address of a database contains a password, which reports and jobs would show",
+            hint="remove it from the address, and set the variable PGPASSWORD or use ~/.pgpass",
+        )
+    named = _NAME.fullmatch(name)
+    if named is None:
+        message = "the address of a database names no table" if not name else "a table's name cannot be read"
+        raise ParameterError(message, hint=f"end it with the name of a table: {_EXAMPLE}")
+    words = (quoted.replace('""', '"') if quoted else plain for quoted, plain in _pairs(named.groups()))
+    return address.partition("#")[0], ".".join(quote(word) for word in words if word)
+
+
+def _pairs(groups: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    return zip(groups[::2], groups[1::2], strict=True)
+
+
+def quote(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+class Server:
+    """A connection in one transaction that sees one state of the database; closed with its last user."""
+
+    def __init__(self, address: str, *, reads_only: bool) -> None:
+        self._address, table = address_of(address)
+        self.connection = _connect(self._address)
+        self._close = weakref.finalize(self, _closed, self.connection)
+        self.run(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{', READ ONLY' * reads_only}")
+        for setting in _SETTINGS:
+            self.run(f"SET {setting}")
+        named = f"SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace \
+WHERE pg_class.oid = to_regclass({text(table)})"
+        rows = self.table(named).to_pylist()
+        if not rows:
+            message = "the database has no table or view of the name in the address"
+            hint = "check its spelling and its schema; letters of another case are another name"
+            raise InputError(message, hint=hint, code="file-missing")
+        # With its schema: a name alone could come to mean a temporary table of ours.
+        self.source = ".".join(quote(name) for name in rows[0].values())
+
+    def run(self, statement: str) -> None:
+        with self.explained(), self.connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def batches(self, query: str) -> Iterator[pa.Table]:
+        """The rows of a query as they arrive, after a table without rows."""
+        with self.explained():
+            cursor = self.connection.cursor()
+        try:
+            with self.explained():
+                cursor.execute(query)
+                reader = cursor.fetch_record_batch()
+            yield reader.schema.empty_table()
+            for batch in raising_each(reader, self._failure, on=Exception):
+                yield pa.Table.from_batches([batch])
+        finally:
+            with suppress(Exception):
+                cursor.close()
+
+    def table(self, query: str) -> pa.Table:
+        """All rows of a query, of which there are few."""
+        return pa.concat_tables(self.batches(query))
+
+    def row(self, query: str) -> tuple[Any, ...]:
+        return tuple(self.table(query).to_pylist()[0].values())
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        """Make a temporary table of these rows."""
+        self.run(f"DROP TABLE IF EXISTS pg_temp.{name}")  # never one of the database
+        with self.explained(), self.connection.cursor() as cursor:
+            cursor.adbc_ingest(name, table, mode="create", temporary=True)
+
+    def commit(self) -> None:
+        with self.explained():
+            self.connection.commit()
+
+    def close(self) -> None:
+        self._close()
+
+    def explained(self) -> raising:
+        """A block in which errors of the server and its driver are replaced and leave no trace."""
+        return raising(self._failure, on=Exception)
+
+    def _failure(self, cause: Exception) -> Exception:
+        state = getattr(cause, "sqlstate", None) or ""
+        if isinstance(cause, TimeveilError | MemoryError):
+            return cause
+        if state in ("42501", "25006"):
+            return EngineError(
+                "the user may not read the table, or may not create temporary tables, in this database",
+                hint="ask for the right to SELECT and, to count in the database, for TEMPORARY",
+                code="no-permission",
+            )
+        if state.startswith(("08", "57P")) or not self._is_alive():
+            hint = "check the server, and run it again: nothing was written"
+            return EngineError("the connection to the database was lost", hint=hint, code="database-failed")
+        if state.startswith("53"):
+            hint = "free space or memory on the server, and run it again: nothing was written"
+            message = "the database ran out of space, memory or connections"
+            return EngineError(message, hint=hint, code="database-failed")
+        stated = f" (SQLSTATE {state})" if re.fullmatch("[0-9A-Z]{5}", state) else ""
+        hint = "look for the reason in the log of the server"
+        return EngineError(f"the database could not finish{stated}", hint=hint, code="database-failed")
+
+    def _is_alive(self) -> bool:
+        """Whether the server still answers; the transaction, which has failed, is ended."""
+        with suppress(Exception), self.connection.cursor() as cursor:
+            self.connection.rollback()
+            cursor.execute("SELECT 1")
+            return True
+        return False
+
+
+def _connect(address: str) -> Any:
+    hint = "install it with `pip install timeveil[postgres]`"
+    error = InputError("tables of PostgreSQL are read with the driver of ADBC, which is missing", hint=hint)
+    with raising(error, on=ImportError):
+        driver = import_module("adbc_driver_postgresql.dbapi")
+    error = InputError(
+        "the database cannot be reached, or does not let the user in",
+        hint="check host, port, database and user; a password comes from PGPASSWORD, ~/.pgpass or a service",
+        code="database-failed",
+    )
+    with raising(error, on=Exception):
+        return driver.connect(address)
+
+
+def _closed(connection: Any) -> None:
+    with suppress(Exception):
+        connection.close()
+
+
+class DatabaseTable:
+    """A table or view whose columns are read on demand, all of one state of the database."""
+
+    decided: ClassVar[dict[str, str]] = {}
+    decimal_commas = None
+
+    def __init__(self, address: str, *, reads_only: bool = True) -> None:
+        self.server = Server(address, reads_only=reads_only)
+        self.name: str | None = unquote(urlsplit(address).fragment)
+        self.kinds = {
+            field.name: (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+            for field in self.server.table(f"SELECT * FROM {self.server.source} LIMIT 0").schema
+        }
+        self.names: tuple[str, ...] = tuple(self.kinds)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The rows of some columns, after a table without rows."""
+        self.refuse_rounding(columns)
+        listed = ", ".join(f"{self.expression(name)} AS {quote(name)}" for name in columns)
+        yield from self.server.batches(f"SELECT {listed} FROM {self.server.source}")
+
+    def expression(self, column: str) -> str:
+        """A column in a type that Arrow has, any other as text; equal texts have the same bytes."""
+        name, kind = quote(column), self.kinds[column]
+        if kind in _AS_THEY_ARE or kind.startswith("_"):
+            return name
+        if number := _NUMBERS.get(kind):
+            return f"(CAST({name} AS {number}) + CAST(0 AS {number}))"  # minus zero is zero
+        return f'(CAST({name} AS text) COLLATE "C")'
+
+    def refuse_rounding(self, columns: Sequence[str]) -> None:
+        """Refuse numbers with more digits than a floating-point number has."""
+        for column in columns:
+            if self.kinds[column] != "numeric":
+                continue
+            rounded = f"CAST(CAST({quote(column)} AS double precision) AS numeric) <> {quote(column)}"
+            (count,) = self.server.row(f"SELECT count(*) FROM {self.server.source} WHERE {rounded}")
+            if count:
+                message = f"column `{column}` has {counted(count, 'number')} of more than 15 digits"
+                hint = "read it as bigint or as text, from a view that casts it"
+                facts = {"column": column, "count": count}
+                raise InputError(message, hint=hint, code="bad-number", facts=facts)

@@ -1,0 +1,87 @@
+"""How the suite runs an engine: PostgreSQL on tables that were loaded into a server, and a quick double.
+
+The double runs the same text of SQL in DuckDB, in its dialect, so that most faults of a statement are found
+without a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from tests.postgres import database
+
+import timeveil as tv
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import decode_dictionaries
+from timeveil.engines.dialects import DUCKDB
+from timeveil.engines.sql import SqlEvents
+
+DOUBLE = "double"
+OWN_ORDER = "row"  # a table in a database has no first row
+
+
+class DuckDBSession:
+    def __init__(self, relation: Relation) -> None:
+        roles, self._database = relation.roles, duckdb.connect()
+        self.run("SET TimeZone = 'UTC'")
+        quasi = len(roles.quasi_columns)
+        names = [f"q{i}" if i < quasi else f"p{i - quasi}" for i in range(len(roles.published))]
+        columns = [roles.respondent, roles.time, *roles.published]
+        table = decode_dictionaries(relation.table.select(columns)).rename_columns(["person", "time", *names])
+        self.upload("every_row", table)
+
+    def run(self, statement: str) -> None:
+        self._database.execute(statement)
+
+    def batches(self, query: str) -> Iterator[pa.Table]:
+        yield self._database.sql(query).to_arrow_table()
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        self._database.register("incoming", table)
+        self.run(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS SELECT * FROM incoming")
+        self._database.unregister("incoming")
+
+
+def open_double(engine: str, relation: Relation, memory_limit: str | None = None) -> SqlEvents:
+    return SqlEvents(relation, DuckDBSession(relation), DUCKDB)
+
+
+def generalized(engine: str, table: Any, roles: tv.Roles, k: int, **options: Any) -> Any:
+    if engine != DOUBLE:
+        return tv.generalize_time(table, roles, k, engine=engine, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("timeveil.models.events.method.generalize.open_events", open_double)
+        return tv.generalize_time(table, roles, k, **options)
+
+
+def groups_of(ledger: tv.Ledger) -> set[frozenset[int]]:
+    """The partition of the rows, and the withheld ones as a group of their own."""
+    found: dict[object, set[int]] = {}
+    for row in ledger.table.to_pylist():
+        found.setdefault(row["group"], set()).add(row["row"])
+    return {frozenset(rows) for rows in found.values()}
+
+
+def outcome_of(engine: str, table: Any, roles: tv.Roles, k: int, **options: Any) -> Any:
+    """What a run comes to: what it publishes and what it notes, or why it is refused."""
+    try:
+        release, ledger = generalized(engine, table, roles, k, **options)
+    except tv.TimeveilError as error:
+        facts = {name: fact for name, fact in error.facts.items() if name != OWN_ORDER}
+        return type(error), error.code, facts
+    assert release.table.schema.remove_metadata().names == release.table.column_names
+    assert tv.verify(release, ledger)
+    return release.manifest, release.table.to_pylist(), groups_of(ledger), ledger.facts
+
+
+def assert_agree(table: Any, roles: tv.Roles, k: int, engine: str, **options: Any) -> Any:
+    """Same manifest, same rows in the same order, same groups, or the same refusal, as in memory."""
+    if engine == "postgres":
+        table = database().load(table)
+    expected = outcome_of("memory", table, roles, k, **options)
+    assert outcome_of(engine, table, roles, k, **options) == expected
+    return expected
