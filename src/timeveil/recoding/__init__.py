@@ -7,7 +7,7 @@ Where numbers or dates are top and bottom coded, level 0 is not used: it would s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
@@ -52,6 +52,8 @@ class Hierarchy:
     publish: Callable[[int, pa.Array], pa.Array]
     finest: int = 0
     """The first level that may be used."""
+    definition: str = ""
+    """What the names leave open: bounds, where intervals start, or the whole table."""
 
     @property
     def top(self) -> int:
@@ -97,7 +99,8 @@ class Hierarchy:
             low = (number - start) // width * width + start
             return low, low + width
 
-        return cls._of_numbers([f"{width:g} wide" for width in widths], exact, interval, bottom, top)
+        levels = cls._of_numbers([f"{width:g} wide" for width in widths], exact, interval, bottom, top)
+        return replace(levels, definition=f"{levels.definition} from {start}")
 
     @classmethod
     def log(
@@ -112,9 +115,7 @@ class Hierarchy:
         ['[0, 1)', '[1, 2)', '[2, 4)', '[2, 4)', '[8, 16)', '[-4, -2)']
         """
         _check_growing("bases", bases)
-        powers = [
-            _power_below(Fraction(fine), Fraction(coarse)) == coarse for fine, coarse in pairwise(bases)
-        ]
+        powers = [_power_below(Fraction(low), Fraction(high)) == high for low, high in pairwise(bases)]
         message = "each base must be a whole number from 2, and a power of the one before"
         _require(all(powers) and bases[0] >= 2, message, "for example 2, 4, 16")
 
@@ -225,7 +226,7 @@ class Hierarchy:
             star = pc.if_else(pc.is_valid(values), STAR, pa.scalar(None, pa.string()))
             return star if number > len(names) else publish(number, values)
 
-        return cls((*names, STAR), publish_or_star, finest=int(bool(stated)))
+        return cls((*names, STAR), publish_or_star, int(bool(stated)), " to ".join(map(str, bounds)))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Hierarchy:
@@ -257,7 +258,7 @@ class Hierarchy:
 
         levels = enumerate(columns[1:], start=1)
         names = tuple(STAR if len(column.unique()) == 1 else f"level {i}" for i, column in levels)
-        return cls(names, publish)
+        return cls(names, publish, definition=str([column.to_pylist() for column in columns]))
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Hierarchy:
@@ -302,9 +303,8 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
     if rule in RULES and colon:
         needs = "names of periods" if rule == "calendar" else "numbers"
         message = f"the hierarchy rule `{rule}` needs {needs}"
-        with raising(
-            bad_hierarchy(message, f"for example {rule}:{RULES[rule]}"), on=(ValueError, OverflowError)
-        ):
+        error = bad_hierarchy(message, f"for example {rule}:{RULES[rule]}")
+        with raising(error, on=(ValueError, OverflowError)):
             return _from_rule(rule, arguments)
     if source == "suppression":
         return Hierarchy.suppression()

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from timeveil.domain.release import Ledger
 from timeveil.domain.wording import counted
-from timeveil.errors import ParameterError
+from timeveil.errors import ParameterError, raising
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode, fold, mismatch, plain_type
 from timeveil.models.events.evidence import Evidence
@@ -79,9 +79,11 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
         originals = (column_of(ledger.original.data, name) for ledger in ledgers)
         parts = [column.cast(plain_type(column.type)) for column in originals]
         common = _common({part.type for part in parts})
+        error = mismatch(f"column `{name}` has another type in an earlier release")
         if common is None:
-            raise mismatch(f"column `{name}` has another type in an earlier release")
-        parts = [part.cast(common) for part in parts]
+            raise error
+        with raising(error, on=pa.ArrowInvalid):  # a whole number that no floating-point number equals
+            parts = [part.cast(common) for part in parts]
         columns.append(encode(pa.chunked_array([chunk for part in parts for chunk in part.chunks])))
     row_key, _ = fold([(column.codes, column.size) for column in columns], sum(rows))
     # The how-manieth of its kind a row is in its table: look at rows by table and key, in their order.

@@ -36,7 +36,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.wording import counted as how_many
 from timeveil.engines import Cells, Codes, Int64s
-from timeveil.errors import InfeasibleError, InputError, ParameterError
+from timeveil.errors import InfeasibleError, InputError, ParameterError, raising
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.encoding import combine, distinct, encode, encode_people
 from timeveil.reading.risks import people_in_common, require_ledger
@@ -234,14 +234,16 @@ class _History:
             kind = pa.float64()
         elif all(pa.types.is_string(k) or pa.types.is_large_string(k) for k in kinds):
             kind = pa.large_string()
+        names = " and ".join(sorted(map(str, kinds)))
+        error = InputError(
+            f"column `{name}` is {names} in releases of one table, so that events cannot be recognised",
+            hint="read all tables alike, with the same {zone}, {unit} and {time_format}",
+            code="other-data",
+        )
         if kind is None:
-            names = " and ".join(sorted(map(str, kinds)))
-            raise InputError(
-                f"column `{name}` is {names} in releases of one table, so that events cannot be recognised",
-                hint="read all tables alike, with the same {zone}, {unit} and {time_format}",
-                code="other-data",
-            )
-        return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
+            raise error
+        with raising(error, on=pa.ArrowInvalid):  # a whole number that no floating-point number equals
+            return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
 
 
 def _last(ledger: Ledger) -> int:
@@ -333,7 +335,7 @@ def _refuse_small(classes: Int64s, of_event: Int64s, person: Int64s, k: int) -> 
     which = f"earlier release {apart[0]}" if len(apart) == 1 else "the earlier releases together"
     least = int(people.min())
     raise InfeasibleError(
-        f"{which} shows {len(small):,} groups of fewer than {k:,} people, the smallest of {least:,}, and no "
+        f"{len(small):,} groups of {which} have fewer than {k:,} people, the smallest {least:,}, and no "
         "further release changes that",
         hint=f"choose a {{k}} of at most {least:,}"
         if least > 1

@@ -75,20 +75,26 @@ class Settings:
         }
 
     def remembered(self) -> dict[str, Any]:
-        """The parameters as a state has them; withhold costs by value as a digest."""
+        """The parameters as a state has them; withhold costs by value, and hierarchies, as digests."""
         roles, costs, slot = self.roles, self.costs, self.options.slot
         by_value = sorted((repr(value), cost) for value, cost in costs.withhold_by_value.items())
-        digest = hashlib.sha256(json.dumps(by_value).encode()).hexdigest()
         remembered: dict[str, Any] = {
             **self.options.lasting(),
             "slot": slot.as_dict() if isinstance(slot, Granularity) else slot,
-            "hierarchies": {name: [*rule.names] for name, rule in self.hierarchies.items()} or None,
+            "hierarchies": {
+                name: [*rule.names, _digest(rule.definition)] for name, rule in self.hierarchies.items()
+            }
+            or None,
             "move_cost": [str(cost * costs.unit) for cost in costs.move],
-            "withhold_cost": [str(costs.withhold * costs.unit), digest],
+            "withhold_cost": [str(costs.withhold * costs.unit), _digest(json.dumps(by_value))],
             "roles": [roles.respondent, roles.time, [*roles.quasi_columns], self.sensitive, [*roles.keep]],
         }
         # Through JSON and back, so that tuples equal the lists of a state that was read.
         return dict(json.loads(json.dumps(remembered)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def settings_from(roles: Roles, options: StreamParameters) -> Settings:
