@@ -45,8 +45,7 @@ from timeveil.engines.dialects import Dialect
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
 
-AT_ONCE = 60
-"""Granularities that are counted in one statement: bits of a whole number."""
+AT_ONCE = 60  # granularities that are counted in one statement: bits of a whole number
 MOST_VALUES = 10_000
 _ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
 
@@ -158,11 +157,10 @@ class SqlEvents:
             tiers, groups = self._counted(timeline, some, levels)
             each = " UNION ALL ".join(f"SELECT {i} AS g, {listed} FROM ({q}) AS t" for i, q in groups.items())
             counted = self._fetch(f"WITH {tiers} {each}").to_pydict().values()
-            by_number = {g: numbers for g, *numbers in zip(*counted, strict=True)}
+            by_number = {g: counts for g, *counts in zip(*counted, strict=True)}
             for number, granularity in enumerate(some):
-                smallest, count, total, below, rows, kept, kept_total = by_number.get(number, [0] * 7)
-                gaps = self.rows_in_gaps(timeline, granularity)
-                tallies.append(Tally(smallest, count, total, below, rows, gaps, kept, kept_total))
+                counts, gaps = by_number.get(number, [0] * 7), self.rows_in_gaps(timeline, granularity)
+                tallies.append(Tally(*[*counts[:5], gaps, *counts[5:]]))
         return tallies
 
     def _counted(
