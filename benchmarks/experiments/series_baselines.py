@@ -14,6 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from timeveil.models.series.method.partition import Labels, Matrix
+from timeveil.symbols import envelopes
+
+_STRINGS = 256
 
 
 def xu_groups(matrix: Matrix, minimum: int, seed: int = 0) -> Labels:
@@ -45,13 +48,21 @@ def _bisected(matrix: Matrix, rows: Labels, minimum: int, rng: np.random.Generat
     low, high = values[[one, other]].copy(), values[[one, other]].copy()
     side = np.zeros(len(rows), np.int64)
     side[other] = 1
-    for i in rng.permutation(len(rows)).tolist():
-        if i in (one, other):
-            continue
-        wider = np.square(np.maximum(high, values[i]) - np.minimum(low, values[i])).sum(axis=1)
-        to = int(np.argmin(wider - np.square(high - low).sum(axis=1)))
-        side[i] = to
-        low[to], high[to] = np.minimum(low[to], values[i]), np.maximum(high[to], values[i])
+    order = rng.permutation(len(rows))
+    order = order[(order != one) & (order != other)]
+    start, step = 0, 8
+    while start < len(order):
+        # One after the other; but until one of them widens its side, all see the same two envelopes.
+        some = order[start : start + step]
+        block = values[some]
+        wider = np.square(np.maximum(high[:, None], block) - np.minimum(low[:, None], block)).sum(axis=2)
+        to = np.argmin(wider - np.square(high - low).sum(axis=1)[:, None], axis=0)
+        widens = ((block < low[to]) | (block > high[to])).any(axis=1)
+        settled = int(np.argmax(widens)) + 1 if widens.any() else len(some)
+        side[some[:settled]] = to[:settled]
+        last, wide = block[settled - 1], to[settled - 1]
+        low[wide], high[wide] = np.minimum(low[wide], last), np.maximum(high[wide], last)
+        start, step = start + settled, min(max(2 * settled, 8), 4096)
     for small, start in ((0, one), (1, other)):
         lacking = minimum - int(np.count_nonzero(side == small))
         if lacking > 0:
@@ -72,27 +83,79 @@ def tga(matrix: Matrix, k: int, seed: int = 0) -> tuple[Labels, Matrix]:
     group = np.full(len(matrix), -1, np.int64)
     spread = np.ptp(matrix, axis=0)
     unit = np.where(spread > 0, spread, 1.0)
-    made = 0
-    while np.count_nonzero(group < 0) >= k:
-        free = np.flatnonzero(group < 0)
-        low = high = matrix[free[0]]
-        group[free[0]] = made
-        for _ in range(k - 1):
-            free = np.flatnonzero(group < 0)
-            nearest = free[
-                np.argmin(_log_width(np.minimum(low, matrix[free]), np.maximum(high, matrix[free]), unit))
-            ]
-            low, high = np.minimum(low, matrix[nearest]), np.maximum(high, matrix[nearest])
-            group[nearest] = made
+    free, made = _Free(matrix / unit), 0
+    while free.number >= k:
+        group[free.gathered(k)] = made
         made += 1
-    lows = np.array([matrix[group == g].min(axis=0) for g in range(made)])
-    highs = np.array([matrix[group == g].max(axis=0) for g in range(made)])
+    lows, highs = envelopes(matrix, group)
     for row in np.flatnonzero(group < 0):
         wider = _log_width(np.minimum(lows, matrix[row]), np.maximum(highs, matrix[row]), unit)
         best = int(np.argmin(wider - _log_width(lows, highs, unit)))
         group[row] = best
         lows[best], highs[best] = np.minimum(lows[best], matrix[row]), np.maximum(highs[best], matrix[row])
     return group, rng.uniform(lows[group], highs[group])
+
+
+class _Free:
+    """Series that have no group yet, one row per instant, in units of the whole range.
+
+    A sum of logs of 1 + width is least where the product of 1 + width is. An envelope only grows, and no cost
+    falls with it: while the best of the nearest few costs no more than any other did before, it is the best.
+    """
+
+    NEAREST = 512
+
+    def __init__(self, matrix: Matrix) -> None:
+        self._columns, self._row = np.ascontiguousarray(matrix.T), np.arange(len(matrix))
+        self._taken = np.zeros(len(matrix), bool)
+        self.number = len(matrix)
+
+    def gathered(self, k: int) -> Labels:
+        """The rows of a new group: the first free series, and k - 1 times the one that costs least."""
+        self._compact()
+        first = int(np.argmin(self._taken))
+        members, (low, high) = [first], (self._columns[:, first], self._columns[:, first])
+        near, others = self._nearest(low, high, members)
+        while len(members) < k:
+            costs = _widths(self._columns[:, near], low, high)
+            costs[self._taken[near]] = np.inf
+            best = int(np.argmin(costs))
+            if costs[best] > others:
+                near, others = self._nearest(low, high, members)
+                continue
+            chosen = int(near[best])
+            self._taken[chosen] = True
+            members.append(chosen)
+            low, high = (
+                np.minimum(low, self._columns[:, chosen]),
+                np.maximum(high, self._columns[:, chosen]),
+            )
+        self.number -= k
+        return self._row[members]
+
+    def _nearest(self, low: Matrix, high: Matrix, members: list[int]) -> tuple[Labels, float]:
+        """The series that cost least, in their order, and a cost that no other is below."""
+        self._taken[members] = True
+        costs = _widths(self._columns, low, high)
+        costs[self._taken] = np.inf
+        if len(costs) <= self.NEAREST:
+            return np.arange(len(costs)), np.inf
+        near = np.argpartition(costs, self.NEAREST)[: self.NEAREST]
+        return np.sort(near), float(costs[near].max())
+
+    def _compact(self) -> None:
+        if 8 * np.count_nonzero(self._taken) > len(self._taken):
+            left = ~self._taken
+            self._columns, self._row = np.ascontiguousarray(self._columns[:, left]), self._row[left]
+            self._taken = np.zeros(len(self._row), bool)
+
+
+def _widths(columns: Matrix, low: Matrix, high: Matrix) -> Matrix:
+    """The product over instants of 1 + the width of an envelope with each series added."""
+    cost = np.ones(columns.shape[1])
+    for column, least, most in zip(columns, low, high, strict=True):
+        cost *= np.maximum(column, most) - np.minimum(column, least) + 1.0
+    return cost
 
 
 def _log_width(low: Matrix, high: Matrix, unit: Matrix) -> Matrix:
@@ -120,20 +183,25 @@ def bfp2ka(strings: Sequence[str], k: int) -> list[str]:
         while len(path) < len(strings[0]):
             path += min((-count, node[-1]) for node, count in tree.items() if node[:-1] == path and node)[1]
         frequent = [path]
-    nearest = {
-        string: max(frequent, key=lambda other: (_common(string, other), counts[other]))
-        for string in counts
-        if tree[string] < k
-    }
+    rare = [string for string in counts if tree[string] < k]
+    numbers = np.array([counts[string] for string in frequent])
+    nearest: dict[str, str] = {}
+    for start in range(0, len(rare), _STRINGS):
+        some = rare[start : start + _STRINGS]
+        # The longest common subsequence decides, then the count; of equals the first.
+        best = np.argmax(_common(some, frequent) * (len(strings) + 1) + numbers, axis=1)
+        nearest |= {string: frequent[at] for string, at in zip(some, best.tolist(), strict=True)}
     return [nearest.get(string, string) for string in strings]
 
 
-def _common(one: str, other: str) -> int:
-    """The length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
-    for letter in one:
-        before = row
-        row = [0]
-        for at, theirs in enumerate(other):
-            row.append(before[at] + 1 if letter == theirs else max(row[at], before[at + 1]))
-    return row[-1]
+def _common(some: Sequence[str], others: Sequence[str]) -> Labels:
+    """The length of the longest common subsequence of every string with every other."""
+    mine, theirs = (np.array([list(string) for string in part]) for part in (some, others))
+    row = np.zeros((theirs.shape[1] + 1, len(some), len(others)), np.int64)
+    for letter in mine.T:
+        before, row = row, np.zeros_like(row)
+        for at, other in enumerate(theirs.T):
+            same = letter[:, None] == other[None, :]
+            row[at + 1] = np.where(same, before[at] + 1, np.maximum(row[at], before[at + 1]))
+    lengths: Labels = row[-1]
+    return lengths

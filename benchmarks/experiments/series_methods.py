@@ -86,8 +86,9 @@ def seen(matrix: Matrix, partition: Partition) -> Published:
 
 
 def seen_points(series: Matrix) -> Published:
-    """Made-up series, one for each, published as they are."""
-    return Published(np.arange(len(series)), series, series, series)
+    """Made-up series, one for each, published as they are; equal ones are one row."""
+    points, run = np.unique(series, axis=0, return_inverse=True)
+    return Published(run.ravel(), points, points, points)
 
 
 def by_tga(matrix: Matrix, k: int) -> Published:

@@ -124,7 +124,7 @@ def front(sets: dict[str, Any]) -> str:
 
 def times(sets: dict[str, Any]) -> str:
     plots = []
-    for name in _there(sets, ("Uniform", "Motion by channel")):
+    for name in _there(sets, ("Uniform", "Motion, large")):
         rows = sets[name]["timed"]
         curves = [
             Curve(
@@ -139,7 +139,7 @@ def times(sets: dict[str, Any]) -> str:
         plots.append(Panel(name, "series", curves, log_x=True, log_y=True, ticks=ticks))
     words = Words(
         "Time by the number of series",
-        "Processor seconds at k = P = 10, both axes logarithmic. Top-down, TGA and BFP2KA stop early.",
+        "Processor seconds at k = P = 10, both axes logarithmic.",
         "series",
         _told(plots),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pyarrow as pa
 
 import timeveil as tv
 from benchmarks.experiments.series_annealing import annealed
+from benchmarks.experiments.series_asking import Answering, Questions, asked
+from benchmarks.experiments.series_asking import short as _short
 from benchmarks.experiments.series_baselines import bfp2ka, tga
 from benchmarks.experiments.series_judging import drawn_shapes, kept, pattern_loss, value_loss
 from benchmarks.experiments.series_methods import (
@@ -27,7 +30,6 @@ from benchmarks.experiments.series_methods import (
 )
 from benchmarks.experiments.series_sources import Source
 from timeveil.models.series.evidence import patterns_of
-from timeveil.models.series.judges.measure import TOLERANCE, Outcome, Workload
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.paper import recycle, splitting_tree
 from timeveil.models.series.method.partition import Matrix, Partition
@@ -35,11 +37,14 @@ from timeveil.symbols import positions, rounded_outward, z_normalised
 
 K, P, DIGITS = 10, 5, 3
 SETTINGS = ((10, 2), (10, 5), (10, 10), (5, 5), (20, 5), (50, 5), (20, 20))
-EQUAL = tuple(setting for setting in SETTINGS if setting[0] == setting[1])
+PAPER = ("Naive", "KAPRA")
+COSTLY = ((20, 5), (50, 5), (20, 20))
+"""Where a method beyond the paper is left out unless all are run."""
 SUPPRESSING = (2, 5, 10, 20, 30, 40, 50, 100)
 FRONT = (0, 0.5, 2, 5, 10, 20, 50, 100, 200, 1000)
 EFFORTS = ((10, 0), (10, 1), (10, 3), (10, 10))
-SEED = 1
+LONGEST = 900
+"""Seconds beyond which a method is not run on more series, taking its time for quadratic in their number."""
 
 
 def losses(source: Source) -> dict[str, Any]:
@@ -126,24 +131,61 @@ def of_walk(matrix: Matrix) -> dict[str, float]:
     }
 
 
-def sweep(matrix: Matrix, questions: int, *, symbols: bool) -> list[dict[str, Any]]:
-    """Every method over k and P; where both are the same, beside the baselines and with questions asked."""
-    found = []
+def sweep(
+    matrix: Matrix,
+    questions: int,
+    *,
+    symbols: bool,
+    methods: Sequence[str] = tuple(METHODS),
+    known: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[dict[str, Any]]:
+    """Some methods over k and P; where both are the same, beside the baselines and with questions asked.
+
+    `known` are the losses at k = 10 and P = 5, where they have been measured before.
+    """
+    rows: list[dict[str, Any]] = []
+    releases: dict[tuple[int, str], Published] = {}
     for k, p in SETTINGS:
-        row: dict[str, Any] = {"k": k, "p": p, "methods": {}}
-        for name, method in (METHODS if k != p else {**METHODS, "Naive, top-down": top_down}).items():
-            if not applies(name, p):
-                continue
-            partition = method(matrix, k, p)
-            row["methods"][name] = _judged(matrix, partition, k, p)
+        row: dict[str, Any] = {}
+        if known and (k, p) == (K, P):
+            row = {name: {"VL": loss["VL"], "PL": loss["PL"]} for name, loss in known.items()}
+        everything = len(methods) == len(METHODS) or (k, p) not in COSTLY
+        chosen = [name for name in methods if applies(name, p) and (everything or name in PAPER)]
+        for name in (name for name in chosen if name not in row):
+            partition = METHODS[name](matrix, k, p)
+            row[name] = _judged(matrix, partition, k, p)
             if k == p:
-                row["methods"][name] |= asked(matrix, seen(matrix, partition), questions)
+                releases[len(rows), name] = seen(matrix, partition)
         if k == p:
-            row["methods"]["TGA"] = _baseline(matrix, by_tga(matrix, k), questions)
-        if k == p and symbols:
-            row["methods"]["BFP2KA"] = _baseline(matrix, by_bfp2ka(matrix, k), questions)
-        found.append(row)
-    return found
+            partition = top_down(matrix, k, p)
+            row["Naive, top-down"] = _judged(matrix, partition, k, p)
+            points = {"Naive, top-down": seen(matrix, partition), "TGA": by_tga(matrix, k)}
+            if symbols:
+                points["BFP2KA"] = by_bfp2ka(matrix, k)
+            releases |= {(len(rows), name): published for name, published in points.items()}
+        rows.append({"k": k, "p": p, "methods": row})
+    for (at, name), answers in zip(
+        releases, answered(matrix, list(releases.values()), questions), strict=True
+    ):
+        loss = rows[at]["methods"].setdefault(name, {"VL": None})
+        rows[at]["methods"][name] = {**answers, **loss}
+    return rows
+
+
+def answered(matrix: Matrix, releases: Sequence[Published], questions: int) -> list[dict[str, float | None]]:
+    """The pattern loss of each release, and how good its answers to the same questions are."""
+    drawn = Questions(matrix, questions)
+    losses = []
+    for published in releases:
+        inside = published.run >= 0
+        shapes = published.shape[published.run[inside]]
+        losses.append(float(pattern_loss(matrix[inside], shapes).mean()))
+    answering = [
+        Answering(published.shown(), drawn, loss) for published, loss in zip(releases, losses, strict=True)
+    ]
+    return [
+        {"PL": _short(loss), **answers} for loss, answers in zip(losses, asked(drawn, answering), strict=True)
+    ]
 
 
 def _judged(matrix: Matrix, partition: Partition, k: int, p: int) -> dict[str, Any]:
@@ -159,48 +201,6 @@ def _judged(matrix: Matrix, partition: Partition, k: int, p: int) -> dict[str, A
     }
 
 
-def _baseline(matrix: Matrix, published: Published, questions: int) -> dict[str, Any]:
-    """A baseline publishes single series: it has no envelopes."""
-    lost = _short(pattern_loss(matrix, published.shape).mean())
-    return {"VL": None, "PL": lost, **asked(matrix, published, questions)}
-
-
-def asked(matrix: Matrix, published: Published, questions: int) -> dict[str, float | None]:
-    """Mean errors and precision of questions of each kind, the same ones for every method."""
-    inside = published.run >= 0
-    own = float(pattern_loss(matrix[inside], published.shape[published.run[inside]]).mean())
-    workload = Workload(matrix, published.shown())
-    times = np.random.default_rng(SEED).uniform(1.0, 10.0, questions)
-    one = np.full(questions, TOLERANCE)
-
-    def draw() -> np.random.Generator:
-        return np.random.default_rng(SEED)
-
-    prq = workload.pattern_ranges(questions, draw())
-    return {
-        "psq_precision": precision(workload.similarities(own * times, draw())),
-        "psq_precision_one": precision(same := workload.similarities(one, draw())),
-        "psq_recall_one": recall(same),
-        "prq_precision": precision(prq),
-        "prq_error": _short(prq.errors().mean()),
-        "range_error": _short(workload.ranges(questions, draw()).errors().mean()),
-        "complex_error": _short(workload.complex(one, draw()).errors().mean()),
-    }
-
-
-def precision(found: Outcome) -> float | None:
-    """Of what is told the share that is true, over questions with an answer."""
-    assert found.hits is not None
-    some = found.guess > 0
-    return _short((found.hits[some] / found.guess[some]).mean()) if some.any() else None
-
-
-def recall(found: Outcome) -> float:
-    """Of what is true the share that is told."""
-    assert found.hits is not None
-    return _short((found.hits / np.maximum(found.truth, 1.0)).mean())
-
-
 def suppressed(matrix: Matrix, sizes: Sequence[int] = SUPPRESSING) -> list[dict[str, int]]:
     """Table 4: how many series KAPRA leaves out, with and without recycling."""
     u = positions(z_normalised(matrix))
@@ -212,33 +212,34 @@ def suppressed(matrix: Matrix, sizes: Sequence[int] = SUPPRESSING) -> list[dict[
     return found
 
 
-def timed(matrix: Matrix, sizes: Sequence[int]) -> list[dict[str, Any]]:
+def timed(matrix: Matrix, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Processor seconds by the number of series, k = P = 10; the slow ones as far as they go."""
-    ways: dict[str, tuple[int, Callable[[Matrix], Any]]] = {
-        name: (10**6, lambda some, method=method: method(some, 10, 10))  # type: ignore[misc]
-        for name, method in METHODS.items()
-        if name not in ("adaptive 2", "adaptive 200")
+    ways: dict[str, Callable[[Matrix], Any]] = {
+        name: partial(_published, METHODS[name]) for name in ("Naive", "KAPRA", "adaptive 50")
     }
-    ways["adaptive 50, effort 0"] = (10**6, lambda some: adaptive(some, 10, 10, effort=0))
-    ways["Naive, top-down"] = (8_000, lambda some: top_down(some, 10, 10))
-    ways["TGA"] = (8_000, lambda some: tga(some, 10))
-    ways["BFP2KA"] = (8_000, lambda some: bfp2ka(letters_of(some), 10))
-    for _, way in ways.values():
+    ways["adaptive 50, effort 0"] = lambda some: adaptive(some, 10, 10, effort=0)
+    ways["Naive, top-down"] = lambda some: top_down(some, 10, 10)
+    ways["TGA"] = lambda some: tga(some, 10)
+    ways["BFP2KA"] = lambda some: bfp2ka(letters_of(some), 10)
+    for way in ways.values():
         way(matrix[:200])
-    found = []
+    before: dict[str, tuple[int, float]] = {}
     for size in sizes:
         some = np.ascontiguousarray(matrix[:size])
-        spent = {name: _seconds(way, some) for name, (most, way) in ways.items() if size <= most}
-        found.append({"rows": size, "seconds": spent})
-    return found
+        spent = {}
+        for name, way in ways.items():
+            rows, seconds = before.get(name, (size, 0.0))
+            if seconds * (size / rows) ** 2 <= LONGEST:
+                spent[name] = _seconds(way, some)
+                before[name] = size, spent[name]
+        yield {"rows": size, "seconds": spent}
+
+
+def _published(method: Callable[[Matrix, int, int], Partition], matrix: Matrix) -> Partition:
+    return method(matrix, 10, 10)
 
 
 def _seconds(way: Callable[[Matrix], Any], matrix: Matrix) -> float:
     begin = time.process_time()
     way(matrix)
     return _short(time.process_time() - begin)
-
-
-def _short(number: Any) -> float:
-    """Four significant digits."""
-    return float(f"{number:.4g}")

@@ -28,7 +28,7 @@ class Source:
     matrix: Matrix
 
     def sample(self, rows: int, seed: int = 0) -> Matrix:
-        """So many series at random, in their order; all where there are no more."""
+        """This many series at random, in their order; all where there are no more."""
         if len(self.matrix) <= rows:
             return self.matrix
         chosen = np.sort(np.random.default_rng(seed).choice(len(self.matrix), rows, replace=False))
@@ -88,12 +88,20 @@ def cdnow(path: Path) -> list[Source]:
     return [Source("CDNOW", "spending by month, mostly nothing", matrix_of(pq.read_table(path), MONTHS))]
 
 
+def motion_large(path: Path) -> list[Source]:
+    """More motion capture, for times alone; in random order, so that the first are of all channels."""
+    matrix = matrix_of(pq.read_table(path), SHOTS)
+    order = np.random.default_rng(0).permutation(len(matrix))
+    return [Source("Motion, large", "more motion capture, for times alone", matrix[order])]
+
+
 READERS: dict[str, Callable[[Path], list[Source]]] = {
     "motion": motion,
     "motion_perchannel": motion_by_channel,
     "icu": icu,
     "cdnow": cdnow,
     "walk": walk_file,
+    "motion_large": motion_large,
 }
 
 

@@ -87,10 +87,13 @@ def described(sets: dict[str, Any]) -> str:
             f"{one['series']:,}",
             str(one["instants"]),
             percent(one["constant"] / one["series"]),
+            f"{one['asked']:,}" if "asked" in one else "–",
+            f"{one['questions']:,}" if "questions" in one else "–",
         ]
         for name, one in sets.items()
     ]
-    return _table(["set", "what", "series", "instants", "constant series"], rows, text=2)
+    head = ["set", "what", "series", "instants", "constant series", "series published and asked", "questions"]
+    return _table(head, rows, text=2)
 
 
 def trends(sets: dict[str, Any], asked: Sequence[Trend], head: tuple[str, str]) -> str:
@@ -128,6 +131,8 @@ def targets(sets: dict[str, Any]) -> str:
 def losses(sets: dict[str, Any]) -> str:
     rows = []
     for name, one in sets.items():
+        if "losses" not in one:
+            continue
         found = [one["losses"][method] for method in METHODS]
         rows.append([name, *(f"{number(loss['VL'])} / {number(loss['PL'])}" for loss in found)])
     return _table(["set", *METHODS], rows)
@@ -136,6 +141,8 @@ def losses(sets: dict[str, Any]) -> str:
 def rounding(sets: dict[str, Any]) -> str:
     rows = []
     for name, one in sets.items():
+        if "losses" not in one:
+            continue
         found = [one["losses"][method] for method in ("KAPRA", "adaptive 50")]
         cells = [number(loss[key]) for loss in found for key in ("VL", "VL_rounded")]
         rows.append([name, *cells])
@@ -218,7 +225,8 @@ def tuning(sets: dict[str, Any], varied: str) -> str:
         )
         places = [row[varied] for row in found] or places
         for method in FEW if found else ():
-            cells = [number(row["methods"][method][loss]) for loss in ("VL", "PL") for row in found]
+            losses = [row["methods"].get(method, {}) for row in found]
+            cells = [number(one.get(loss)) for loss in ("VL", "PL") for one in losses]
             rows.append([name, method, *cells])
     letter = "P" if varied == "p" else "k"
     head = [f"{loss}, {letter} = {place}" for loss in ("VL", "PL") for place in places]
@@ -264,7 +272,7 @@ def customized(sets: dict[str, Any]) -> str:
             least = min(row["covered"] for row in found if row["covered"] is not None)
             rows.append(
                 [
-                    name,
+                    f"{name}, {one['customized_at']['series']:,} series",
                     method,
                     percent(least),
                     *(number(part[share]["width"]) for share in (20, 40, 60, 80)),
@@ -295,7 +303,13 @@ def estimating(sets: dict[str, Any]) -> str:
     ]
     shares = sets["Walk"]["customized"]["KAPRA"] if "Walk" in sets else []
     rows += [
-        ["Walk", "a sample", percent(row["share"]), seconds(row["ranges_s"]), seconds(row["symbols_s"])]
+        [
+            "Walk",
+            f"{sets['Walk']['series']:,}",
+            percent(row["share"]),
+            seconds(row["ranges_s"]),
+            seconds(row["symbols_s"]),
+        ]
         for row in shares
         if row["covered"] is not None
     ]

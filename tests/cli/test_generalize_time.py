@@ -223,7 +223,7 @@ def test_the_ledger_goes_if_the_release_cannot_be_written(cli: Cli, monkeypatch:
     import timeveil.folder.writing
     from timeveil.errors import BundleError
 
-    def refuse(*_: object, **__: object) -> None:
+    def refuse(*_: object) -> None:
         raise BundleError("the disk is full", hint="make room", code="disk-full")
 
     monkeypatch.setattr(timeveil.folder.writing, "_check", refuse)

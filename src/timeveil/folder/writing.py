@@ -1,7 +1,7 @@
 """Write a release folder, or a ledger file: complete and checked, or not at all.
 
 A release is written into a hidden folder that only its owner may enter, read back from the written bytes,
-compared with what was to be written, verified if it was not before, and only then put in its place.
+compared with what was to be written, verified, and only then put in its place.
 """
 
 from __future__ import annotations
@@ -57,15 +57,12 @@ def write(
 def write_pair(
     release: Release, folder: Path, ledger: Ledger, path: Path, form: Format, *, overwrite: bool = False
 ) -> None:
-    """Write a release that was verified, and its ledger: both appear, or neither.
-
-    Both are complete before either is renamed.
-    """
+    """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
     refuse_public(path)
     with (
         translate_os_errors(folder.name),
         ledger_beside(ledger, path) as rename_ledger,
-        _checked(release, folder, form, overwrite=overwrite, verified=True) as partial,
+        _checked(release, folder, form, overwrite=overwrite) as partial,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
         rename_ledger()
@@ -92,9 +89,7 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
 
 
 @contextmanager
-def _checked(
-    release: Release, folder: Path, form: Format, *, overwrite: bool, verified: bool = False
-) -> Iterator[Path]:
+def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -> Iterator[Path]:
     """The release in a hidden folder, read back and verified, ready to be put in place."""
     refuse_folder(folder, overwrite=overwrite)
     hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
@@ -104,7 +99,7 @@ def _checked(
         partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
         with files.own_files():
-            _check(partial, release, manifest, verified=verified)
+            _check(partial, release, manifest)
         # Once more, because writing and checking may have taken hours.
         refuse_folder(folder, overwrite=overwrite)
         yield partial
@@ -130,11 +125,12 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     return manifest
 
 
-def _check(folder: Path, release: Release, manifest: dict[str, Any], *, verified: bool) -> None:
-    """Compare the written folder with what was to be written, and verify the release unless it was."""
+def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
+    """Compare the written folder with what was to be written, and verify the release in it."""
     written = open_release(folder, check=False)
-    on_disk = any(isinstance(part, Stored) for part in release.parts.values())
-    if not (verified or on_disk):  # it is read twice, and there is room for it
+    if not any(
+        isinstance(part, Stored) for part in release.parts.values()
+    ):  # so there is room to read it once
         written = replace(written, parts=written.tables)
     same = {MANIFEST: as_json(written.manifest) == as_json(manifest)}
     for name in release.parts:
@@ -143,7 +139,8 @@ def _check(folder: Path, release: Release, manifest: dict[str, Any], *, verified
         message = f"`{name}` reads back differently from what was written"
         hint = "check that the disk is healthy, and report it if it is"
         raise BundleError(message, hint=hint, code="not-verified")
-    if not verified and not (verdict := verify(written)):
+    verdict = verify(written)
+    if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])
         message = f"the written release does not keep its promise, so it was not published: {faults}"
         hint = "nothing was written; run the method again on the original table"

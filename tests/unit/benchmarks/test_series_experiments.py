@@ -13,7 +13,6 @@ import pytest
 from benchmarks.experiments import (
     series,
     series_adaptive,
-    series_customized,
     series_judging,
     series_pictures,
     series_runs,
@@ -71,9 +70,9 @@ def test_the_experiments_run_on_few_series(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(series_runs, "SETTINGS", ((10, 2), (10, 5), (5, 5)))
     monkeypatch.setattr(series_runs, "FRONT", (2, 50))
     monkeypatch.setattr(series_runs, "EFFORTS", ((10, 0), (10, 2)))
-    monkeypatch.setattr(series_customized, "METHODS", {"KAPRA": {"method": "kapra"}})
+    monkeypatch.setattr(series, "ESTIMATING", ("KAPRA",))
     sources = [Source("Walk", "pieces", matrix), Source("String", "symbols", np.floor(matrix * 20))]
-    series.run(sources, sample=50, questions=10, results=tmp_path / "series.json", draws=1)
+    series.run(sources, tmp_path / "series.json", questions=10, draws=1)
     found = json.loads((tmp_path / "series.json").read_text("utf-8"))["sets"]
     assert set(found["Walk"]["losses"]) == set(series_tables.METHODS)
     assert all(row["covered"] in (1.0, None) for row in found["Walk"]["customized"]["KAPRA"])
@@ -144,7 +143,7 @@ def test_a_broken_promise_is_seen() -> None:
 
 
 def test_trends_are_asked_of_every_set_that_can_say(results: dict[str, Any]) -> None:
-    asked = [name for name, one in results["sets"].items() if "sweep" in one]
+    asked = [name for name, one in results["sets"].items() if "sweep" in one or "timed" in one]
     for trend in (*TRENDS, *BEYOND):
         yes, no = held(trend, results["sets"])
         assert set(yes + no) <= set(asked)

@@ -137,6 +137,25 @@ def test_a_state_of_another_hierarchy_is_refused() -> None:
         tv.StreamPublisher.restore(publisher.state(), ROLES, **GROUPS, hierarchies={"age": "intervals:5"})
 
 
+@pytest.mark.parametrize("other", ["intervals:10", "intervals:10:..80", "intervals:10:0..90"])
+def test_a_state_of_other_bounds_is_refused(other: str) -> None:
+    """Without its upper bound, a resumed stream would publish the ages that it hid before."""
+    publisher = tv.StreamPublisher(ROLES, **GROUPS, hierarchies={"age": "intervals:10:..90"})
+    with pytest.raises(tv.ParameterError, match="other parameters: hierarchies"):
+        tv.StreamPublisher.restore(publisher.state(), ROLES, **GROUPS, hierarchies={"age": other})
+    tv.StreamPublisher.restore(publisher.state(), ROLES, **GROUPS, hierarchies={"age": "intervals:10:..90"})
+
+
+def test_a_state_of_another_table_of_as_many_levels_is_refused() -> None:
+    tables = [
+        pa.table({"zip": ["111", "112", "205"], "area": areas})
+        for areas in (["a", "a", "b"], ["a", "b", "b"])
+    ]
+    publisher = tv.StreamPublisher(ROLES, **GROUPS, hierarchies={"zip": tables[0]})
+    with pytest.raises(tv.ParameterError, match="other parameters: hierarchies"):
+        tv.StreamPublisher.restore(publisher.state(), ROLES, **GROUPS, hierarchies={"zip": tables[1]})
+
+
 def test_numbers_that_are_none_are_missing() -> None:
     ages = pa.array([21.0, float("nan"), 61.0, None])
     release, ledger = tv.publish_stream(visits().set_column(1, "age", ages), ROLES, **GROUPS)

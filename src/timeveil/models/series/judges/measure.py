@@ -274,9 +274,7 @@ class Bands:
         share = np.exp(rng.uniform(np.log(LEAST), np.log(MOST), number)) ** (1.0 / used)
         half = np.maximum((share * count / 2).astype(np.int64), 1)[:, None]
         ordered = np.sort(columns, axis=1)
-        rank = np.array(
-            [np.searchsorted(line, values) for line, values in zip(ordered, columns, strict=True)]
-        )
+        rank = np.array([np.searchsorted(*lines) for lines in zip(ordered, columns, strict=True)])
         middle = rank[column, series[:, None]]
         first, last = np.maximum(middle - half, 0), np.minimum(middle + half, count - 1)
         in_use = np.arange(most) < used[:, None]
@@ -366,10 +364,8 @@ class Workload:
             self._progress(asking, (self._kinds_asked + start / questions) / _KINDS)
             part = slice(start, min(start + step, questions))
             fits, answer = asked(part)
-            truth[part], guess[part] = (
-                np.count_nonzero(fits, axis=1),
-                answer.astype(float) @ self._release.rows,
-            )
+            truth[part] = np.count_nonzero(fits, axis=1)
+            guess[part] = answer.astype(float) @ self._release.rows
             is_set = answer.dtype == np.bool_
             if is_set:
                 # Suppressed series have run -1: the last column, which is never in the answer.
