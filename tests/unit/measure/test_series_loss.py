@@ -16,7 +16,8 @@ from tests.oracles import series_queries as oracle
 from timeveil.errors import InputError
 from timeveil.judging import answer, measure
 from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.measure import Bands, ReleaseSummary, SeriesLoss, Workload, widths
+from timeveil.models.series.judges.bands import Bands, Columns
+from timeveil.models.series.judges.measure import ReleaseSummary, SeriesLoss, Workload, widths
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 from timeveil.models.series.words import loss_summary
 from timeveil.symbols import z_normalised
@@ -88,13 +89,12 @@ def test_losses_are_those_of_the_slow_twin(seed, each, own, digits, center, part
     assert (loss.rows, loss.suppressed, loss.level_min) == (22, 2, min(levels))
 
 
-def test_ranges_hold_what_is_in_all_of_them():
-    """With ties and open sides; a range around a series holds it."""
+def test_ranks_count_as_comparisons_do():
+    """Bands on ranks are bands on values, with ties and open sides."""
     rng = np.random.default_rng(3)
     rows = np.rint(rng.normal(scale=3, size=(4, 200)))
-    centre = rng.integers(0, 200, 50)
-    bands = Bands.around(centre, rows, 3, rng)
-    assert bands.hold(rows)[np.arange(50), centre].all()
+    columns = Columns(rows)
+    bands = columns.draw(rng.integers(0, 200, 50), 3, rng)
     low, high = bands.low.copy(), bands.high.copy()
     low[0, 0], high[1, 0], low[2, 0], high[3, 0] = 99, -99, -0.5, 0.5
     bands = Bands(bands.column, low, high)
@@ -103,38 +103,33 @@ def test_ranges_hold_what_is_in_all_of_them():
         for place in range(bands.column.shape[1]):
             row = rows[bands.column[question, place]]
             expected[question] &= (row >= low[question, place]) & (row <= high[question, place])
-    assert (bands.hold(rows) == expected).all()
+    assert (columns.within(bands) == expected).all()
 
 
 @pytest.mark.parametrize("each", [True, False], ids=["level each", "one level"])
-def test_questions_are_answered_as_by_answer(monkeypatch, each):
+def test_questions_are_answered_as_by_answer(each):
     """The many at once come out as each alone does, and the truth is what a count of the original gives."""
     case = some(40, each=each, suppressed=2)
     release, ledger = oracle.release_of(case)
     records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
     asked = Workload(records.matrix, ReleaseSummary.of(records))
-    seen = _drawn(monkeypatch)
+    seen = {}
+    for kind, columns in (("v", asked._values), ("d", asked._differences)):
+        columns.draw = lambda *given, kind=kind, draw=columns.draw: seen.setdefault(kind, draw(*given))
     ranges = asked.ranges(30, rng)
     differences = asked.pattern_ranges(30, rng)
     pairs = list(zip(*np.triu_indices(5, 1), strict=True))
     for question in range(30):
-        wanted = _wanted(seen[0], question, lambda column: f"t{column}")
+        wanted = _wanted(seen["v"], question, lambda column: f"t{column}")
         assert ranges.guess[question] == pytest.approx(answer(release, RangeCount(wanted)).value)
         fit = [
             all(low <= series[int(name[1:])] <= high for name, (low, high) in wanted.items())
             for series in case.series
         ]
         assert ranges.truth[question] == sum(fit) > 0
-        wanted = _wanted(seen[1], question, lambda column: tuple(f"t{p}" for p in pairs[column]))
+        wanted = _wanted(seen["d"], question, lambda column: tuple(f"t{p}" for p in pairs[column]))
         assert differences.guess[question] == answer(release, PatternRange(wanted)).value
     assert (differences.hits <= np.minimum(differences.truth, differences.guess)).all()
-
-
-def _drawn(monkeypatch):
-    """The ranges of all questions from now on."""
-    around, seen = Bands.around, []
-    monkeypatch.setattr(Bands, "around", lambda *given: seen.append(around(*given)) or seen[-1])
-    return seen
 
 
 def _wanted(bands, question, name):
@@ -154,11 +149,12 @@ def test_similar_and_complex_questions_are_answered_as_by_answer(monkeypatch):
     for question, (like, within) in enumerate(zip(case.series, tolerance, strict=True)):
         assert found.guess[question] == answer(release, PatternSimilarity(like, within)).value
         assert found.truth[question] == sum(oracle.distance(s, like) <= within for s in case.series)
-    seen = _drawn(monkeypatch)
+    bands = asked._values.draw(np.arange(40), 2, rng)
+    monkeypatch.setattr(asked._values, "draw", lambda *_: bands)
     found = asked.complex(tolerance, rng)
     question = 39  # the second half of a block asks for shapes
     like = PatternSimilarity(case.series[question], tolerance[question])
-    values = RangeCount(_wanted(seen[0], question, lambda column: f"t{column}"))
+    values = RangeCount(_wanted(bands, question, lambda column: f"t{column}"))
     assert found.guess[question] == pytest.approx(answer(release, Complex(pattern=like, range=values)).value)
 
 
@@ -171,12 +167,13 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
     records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
     asked = Workload(records.matrix, ReleaseSummary.of(records))
     monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
-    seen = _drawn(monkeypatch)
+    bands = asked._differences.draw(np.arange(40), 3, rng)
+    monkeypatch.setattr(asked._differences, "draw", lambda *_: bands)
     shapes, pairs = records.published.shapes(), list(zip(*np.triu_indices(5, 1), strict=True))
     tolerance = np.full(40, 0.2)
     ranged, alike = asked.pattern_ranges(40, rng), asked.similarities(tolerance, rng)
     for question, like in enumerate(case.series):
-        wanted = _wanted(seen[0], question, lambda column: pairs[column])
+        wanted = _wanted(bands, question, lambda column: pairs[column])
 
         def within(z, wanted=wanted):
             return all(low <= z[one] - z[other] <= high for (one, other), (low, high) in wanted.items())

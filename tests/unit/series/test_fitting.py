@@ -9,7 +9,7 @@ import pytest
 from tests.effort import some
 from tests.oracles import adaptive as slow
 
-from timeveil.models.series.method.fitting import Alphabet, best_patterns, preserved
+from timeveil.models.series.method.fitting import Alphabet, Fits, best_patterns
 from timeveil.symbols import positions, reconstructed, symbols_at, unit_shapes, z_normalised
 
 
@@ -53,23 +53,26 @@ def test_the_fit_is_what_it_says_and_seldom_far_from_the_best() -> None:
 def test_where_constant_series_prevail_the_pattern_is_flat() -> None:
     ends = np.full((2, 5), 0.3), np.full((2, 5), 0.7)
     sums = np.array([np.zeros(5), [0.5, 0, 0, 0, -0.5]])
-    symbols, levels, kept = best_patterns(Alphabet(6), *ends, sums, np.array([0.0, 2.0]))
+    symbols, levels, preserved = best_patterns(Alphabet(6), *ends, sums, np.array([0.0, 2.0]))
     assert (symbols == 0).all()
     assert (levels == 1).all()
-    assert kept.tolist() == [0.0, 2.0]
+    assert preserved.tolist() == [0.0, 2.0]
 
 
 @pytest.mark.parametrize("level", [None, 4])
-def test_a_fit_depends_on_its_subgroup_alone_and_is_at_most_that_of_the_best_pattern(
-    level: int | None,
-) -> None:
+def test_what_was_fitted_before_is_looked_up_by_its_members(level: int | None) -> None:
     rng = np.random.default_rng(3)
-    low, high = np.sort(rng.random((2, 40, 5)), axis=0)
-    sums, flats = rng.random((40, 5)) - 0.5, rng.random(40) * 0.3
-    together = preserved(Alphabet(6, level), low, high, sums, flats)
-    for row in range(40):
-        alone = preserved(Alphabet(6, level), *(part[row, None] for part in (low, high, sums, flats)))
-        assert alone == together[row]
-    best = best_patterns(Alphabet(6, level), low, high, sums, flats)[2]
-    assert (flats - 1e-6 <= together).all()
-    assert (together <= best + 1e-6).all()
+    positions = np.sort(rng.random((2, 40, 5)).astype(np.float32), axis=0)
+    sums = (rng.random((40, 5)) - 0.5).astype(np.float32)
+    flats, fits = (rng.random(40) * 0.3).astype(np.float32), Fits(Alphabet(6, level), 40)
+    members = fits.tags + np.roll(fits.tags, 1)
+
+    def asked(of: Fits, rows: np.ndarray) -> list[float]:
+        return of.preserved(members[rows], *positions[:, rows], sums[rows], flats[rows]).tolist()
+
+    alone = [asked(Fits(Alphabet(6, level), 40), np.array([row]))[0] for row in range(40)]
+    for rows in (np.arange(20), np.array([30, 3, 25, 3, 19]), np.arange(40)[::-1]):
+        assert asked(fits, rows) == [alone[row] for row in rows]
+    # Nothing is worked out again: what else is asked about does not matter.
+    positions, sums = np.zeros_like(positions), np.zeros_like(sums)
+    assert asked(fits, np.arange(40)) == alone

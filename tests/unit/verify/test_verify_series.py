@@ -122,17 +122,16 @@ def test_table_3_is_not_its_own_at_the_mean():
     assert set(said) == {"pattern-not-own"}
 
 
-@pytest.mark.parametrize(("by", "code"), [("row", "envelope-differs"), ("group", "row-values")])
-def test_no_violation_quotes_a_value(by, code):
+def test_no_violation_quotes_a_value():
     """Everything is wrong at once, and nothing of it is told."""
     release, ledger = table_3()
     lines = release.table.to_pylist()
     for n, line in enumerate(lines):
         line["2011"] += 777_000
-        line["2005_lo"] -= 777.25 * (n if by == "row" else line["group"])
+        line["2005_lo"] -= 777.25 * n
     wrong = replace(release, parts={"data": pa.Table.from_pylist(lines, schema=release.table.schema)})
     verdict = verify(wrong, ledger)
-    assert code in {v.code for v in verdict.violations}
+    assert {"envelope-differs", "row-values"} <= {v.code for v in verdict.violations}
     assert "777" not in repr(verdict)
 
 

@@ -75,11 +75,6 @@ class Published:
         """
         return math.sqrt(max(self.size - 1, 0)) + (self.center == "median")
 
-    @property
-    def of_row(self) -> Integers:
-        """The run of each published row."""
-        return np.repeat(np.arange(len(self.rows)), self.rows)
-
     def index_of(self, names: Sequence[str]) -> Integers:
         """The index of each of these instants."""
         for name in names:

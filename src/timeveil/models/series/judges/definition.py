@@ -11,6 +11,7 @@ cell of n rows, of each value as many as it occurs more often than n / l (Shou e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from statistics import NormalDist
 from typing import Any
@@ -22,7 +23,7 @@ from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Evidence, Mask
+from timeveil.models.series.evidence import Evidence, Mask, Symbols
 from timeveil.models.series.evidence.original import ABSENT, Floats, encode_numbers
 from timeveil.models.series.judges.means import check_against
 from timeveil.symbols import MOST_LEVELS
@@ -59,7 +60,22 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
-def check_definition(evidence: Evidence, findings: Findings) -> None:
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a release: the rows of one group with one pattern at one level, which look the same.
+
+    Cells are numbered from 0 in order of appearance. `of_row` is the cell of each row; the other arrays have
+    an entry per cell.
+    """
+
+    of_row: Integers
+    group: Integers
+    rows: Integers
+    symbols: Symbols
+    levels: Symbols
+
+
+def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> None:
     """Judge the release against the series that it was made from."""
     if not _check_ledger(evidence, findings):
         return
@@ -71,12 +87,12 @@ def check_definition(evidence: Evidence, findings: Findings) -> None:
     stated = evidence.release.manifest["series"]
     if not findings.expect("columns:instants", series.has_instants(stated["instants"])):
         return
-    group, cell = _assign(evidence, findings)
+    group, cell = _assign(evidence, cells, findings)
     _check_envelopes(evidence, group, findings)
     if cell is not None:
         if stated["own_patterns"] and stated["pattern"]:
-            _check_patterns(evidence, cell, findings)
-        _check_values(evidence, cell, findings)
+            _check_patterns(evidence, cells, cell, findings)
+        _check_values(evidence, cells, cell, findings)
 
 
 def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
@@ -105,13 +121,13 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     return len(numbers) == rows
 
 
-def _assign(evidence: Evidence, findings: Findings) -> tuple[Integers, Integers | None]:
+def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integers, Integers | None]:
     """Group and cell of every series, `ABSENT` if suppressed; no cells if the ledger's are not the published.
 
     Subgroups of a ledger are numbered as cells are published.
     """
     findings.check("every series is in one group and one subgroup, or withheld")
-    series, original, runs = evidence.series, evidence.private.original, evidence.runs
+    series, original = evidence.series, evidence.private.original
     inside, split = series.of_row != ABSENT, np.zeros(len(series.row), dtype=bool)
     columns = [evidence.noted(name) for name in ("group", "subgroup")]
     findings.expect_none("incomplete-rows", rows=~inside & (columns[0] != ABSENT))
@@ -136,11 +152,11 @@ def _assign(evidence: Evidence, findings: Findings) -> tuple[Integers, Integers 
     published = subgroup != ABSENT
     numbers, number, rows = np.unique(subgroup[published], return_inverse=True, return_counts=True)
     cell = np.full(len(subgroup), ABSENT, dtype=np.int64)
-    matched = np.array_equal(numbers, np.arange(1, len(runs.rows) + 1)) and np.array_equal(rows, runs.rows)
+    matched = np.array_equal(numbers, np.arange(1, len(cells.rows) + 1)) and np.array_equal(rows, cells.rows)
     if matched:
         cell[published] = number
-        matched = np.array_equal(runs.group[number], group[published])
-    findings.expect("ledger-groups", matched, subgroups=len(numbers), cells=len(runs.rows))
+        matched = np.array_equal(cells.group[number], group[published])
+    findings.expect("ledger-groups", matched, subgroups=len(numbers), cells=len(cells.rows))
     findings.check("as many series are withheld as stated, and the others are the published rows")
     counts, suppressed = evidence.release.manifest["counts"], int((group == ABSENT).sum())
     stated, released = counts["suppressed"], len(group) - suppressed
@@ -175,13 +191,13 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
         check_against(runs.mean[example][index[begins]], values, begins, (low, high), findings)
 
 
-def _check_patterns(evidence: Evidence, assigned: Integers, findings: Findings) -> None:
+def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
     inside, wrong, runs = np.flatnonzero(assigned != ABSENT), 0, evidence.runs
     for start in range(0, len(inside), _BLOCK):
         block = inside[start : start + _BLOCK]
         z = normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern]
-        symbols, levels = runs.symbols[assigned[block]], runs.levels[assigned[block]]
+        symbols, levels = cells.symbols[assigned[block]], cells.levels[assigned[block]]
         below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
         wrong += int((below | above).any(axis=1).sum())
     findings.expect_none("pattern-not-own", series=wrong)
@@ -211,11 +227,11 @@ for _level in range(2, MOST_LEVELS + 1):
     _BORDERS[_level, 1:_level] = [NormalDist().inv_cdf(step / _level) for step in range(1, _level)]
 
 
-def _check_values(evidence: Evidence, assigned: Integers, findings: Findings) -> None:
+def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("the sensitive and kept values of every cell are those of its series, row by row")
     release, inside = evidence.release, np.flatnonzero(assigned != ABSENT)
-    row, cell, rows = evidence.series.row[inside], assigned[inside], evidence.runs.rows
-    unchanged: list[Sides] = [(cell, evidence.runs.of_row, len(rows))]
+    row, cell = evidence.series.row[inside], assigned[inside]
+    unchanged: list[Sides] = [(cell, cells.of_row, len(cells.rows))]
     changed, numbers = dict[str, Sides](), dict[str, Floats]()
     for name in columns_of(release, "sensitive", "keep"):
         is_changed = name in release.manifest["series"]["perturbed"]
@@ -245,7 +261,7 @@ def _check_values(evidence: Evidence, assigned: Integers, findings: Findings) ->
         had, has = np.bincount(original, minlength=count), np.bincount(released_codes, minlength=count)
         cell = np.zeros(count, dtype=np.int64)
         cell[original], cell[released_codes] = in_cell[0], in_cell[1]
-        excess = np.clip(had - rows[cell] // l, 0, None)
+        excess = np.clip(had - cells.rows[cell] // l, 0, None)
         new = np.clip(has - had, 0, None)
         wrong = np.bincount(cell, new) > np.bincount(cell, excess)
         findings.expect_none("changed-values:cell", cells=wrong, name=name, l=l)
@@ -254,8 +270,8 @@ def _check_values(evidence: Evidence, assigned: Integers, findings: Findings) ->
             value = np.zeros(count)
             value[original], value[released_codes] = numbers[name][sides[0]], numbers[name][sides[1]]
             _check_perturbed(name, cell, value, excess > 0, has > had, sides, epsilon, findings)
-    differ, _ = differing([*unchanged, *changed.values()])
-    findings.expect("changed-values:rows", differ <= needed, rows=differ, needed=needed)
+    rows, _ = differing([*unchanged, *changed.values()])
+    findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
 
 
 def _check_perturbed(

@@ -94,8 +94,24 @@ class Expression:
 
     def value(self, values: Floats) -> Floats:
         """The value for each row of the values at `instants`; nan where there is none."""
-        least, _, defined = self.bounds(values, values)
-        return np.where(defined, least, np.nan)
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(self._value(self._tree, values), len(values))
+
+    def _value(self, node: ast.expr, values: Floats) -> Any:
+        match node:
+            case ast.Name():
+                return values[:, self._names[node.id]]
+            case ast.Constant(value=number):
+                return np.float64(number)  # type: ignore[arg-type]  # checked when it was read
+            case ast.UnaryOp():
+                operand = self._value(node.operand, values)
+                return -operand if isinstance(node.op, ast.USub) else operand
+            case ast.BinOp():
+                left, right = (self._value(side, values) for side in (node.left, node.right))
+                if isinstance(node.op, ast.Div):
+                    right = np.where(right == 0, np.nan, right)
+                return _OPERATIONS[type(node.op)](left, right)
+        raise AssertionError  # pragma: no cover  every node was checked when it was read
 
     def bounds(self, low: Floats, high: Floats) -> Interval:
         """What the value of each row can be, the values at `instants` being between these."""
@@ -115,9 +131,8 @@ class Expression:
             case ast.BinOp():
                 sides = self._bounds(node.left, low, high), self._bounds(node.right, low, high)
                 return _combined(_OPERATIONS[type(node.op)], *sides)
-            case ast.Constant(value=number):
-                return np.float64(number), np.float64(number), np.True_  # type: ignore[arg-type]  # checked when read
-        raise AssertionError  # pragma: no cover  every node was checked when it was read
+        number = self._value(node, low)
+        return number, number, np.True_
 
 
 def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:

@@ -11,12 +11,13 @@ Every question is drawn around a series of the original, so that at least one fi
 | complex | 1 or 2 ranges, and 1 or 2 differences or, every other time, a similarity |
 
 Together, the ranges of a question would select between 1 and 20 % of the series if they had nothing to do
-with each other; the paper does not say how it draws them.
+with each other; the paper does not say how it draws them. Values and differences are compared by their ranks
+among the originals, which are small integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -29,6 +30,7 @@ from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import Evidence, Mask, Records
 from timeveil.models.series.evidence.original import ABSENT, Floats
+from timeveil.models.series.judges.bands import Bands, Columns
 from timeveil.models.series.judges.distances import DISTANCES, distances
 from timeveil.models.series.judges.means import middles
 from timeveil.models.series.judges.query import expected
@@ -38,9 +40,9 @@ TOLERANCE = 0.1
 """The one tolerance at which every release is asked for similar shapes: a correlation of at least 0.9."""
 MOST_COMPARED = 2_000  # series that distances other than the cosine are measured of
 MOST_WARPED = 200  # instants of series that warping is measured of
+_BLOCK = 1 << 16
 PAIRS = 64  # the largest number of differences that questions are about
 _CELLS, _KINDS = 1 << 21, 5
-LEAST, MOST = 0.01, 0.2  # shares of the series that a question is to select
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +164,12 @@ def pattern_losses(records: Records) -> Floats:
     published, released = records.published, records.released
     if len(published.pattern) == 0:
         return np.zeros(0)
-    shapes = published.shapes()[:, published.pattern]
-    return pattern_distance(records.matrix[released][:, published.pattern], shapes[records.run[released]])
+    shapes, losses = published.shapes()[:, published.pattern], np.empty(len(released))
+    for start in range(0, len(released), _BLOCK):
+        block = released[start : start + _BLOCK]
+        original = records.matrix[block][:, published.pattern]
+        losses[start : start + _BLOCK] = pattern_distance(original, shapes[records.run[block]])
+    return losses
 
 
 def other_losses(records: Records) -> dict[str, float]:
@@ -252,49 +258,6 @@ class Outcome:
         return QueryError(kind, *numbers, precision, recall, float(answered.mean()))
 
 
-@dataclass(frozen=True, slots=True)
-class Bands:
-    """Ranges of several columns at once: per question up to a few columns, a range each.
-
-    Where a question asks about fewer columns, a range is as wide as can be.
-    """
-
-    column: Integers
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def around(cls, series: Integers, columns: Floats, most: int, rng: np.random.Generator) -> Bands:
-        """A range around each of these series on 1 to `most` columns, which are the rows of an array."""
-        number, count = len(series), columns.shape[1]
-        most = min(most, len(columns))
-        column = rng.random((number, len(columns))).argsort(axis=1)[:, :most]
-        used = rng.integers(1, most + 1, number)
-        # The share of the question, on a log scale, is split evenly among its columns.
-        share = np.exp(rng.uniform(np.log(LEAST), np.log(MOST), number)) ** (1.0 / used)
-        half = np.maximum((share * count / 2).astype(np.int64), 1)[:, None]
-        ordered = np.sort(columns, axis=1)
-        rank = np.array([np.searchsorted(*lines) for lines in zip(ordered, columns, strict=True)])
-        middle = rank[column, series[:, None]]
-        first, last = np.maximum(middle - half, 0), np.minimum(middle + half, count - 1)
-        in_use = np.arange(most) < used[:, None]
-        low = np.where(in_use, ordered[column, first], -np.inf)
-        return cls(column, low, np.where(in_use, ordered[column, last], np.inf))
-
-    def __getitem__(self, part: slice) -> Bands:
-        return Bands(self.column[part], self.low[part], self.high[part])
-
-    def __iter__(self) -> Iterator[tuple[Integers, Floats, Floats]]:
-        return zip(self.column.T, self.low.T[:, :, None], self.high.T[:, :, None], strict=True)
-
-    def hold(self, columns: Floats) -> Mask:
-        """Per question whether each of those that have these columns is in every range."""
-        inside = np.ones((len(self.column), columns.shape[1]), dtype=bool)
-        for column, low, high in self:
-            inside &= (columns[column] >= low) & (columns[column] <= high)
-        return inside
-
-
 Fit: TypeAlias = tuple[Mask, npt.NDArray[Any]]
 """Per question the series that fit, and the runs of the answer or the share of each that is to fit."""
 
@@ -306,25 +269,32 @@ class Workload:
         self, matrix: Floats, release: ReleaseSummary, center: Center = "mean", progress: Progress = silent
     ) -> None:
         self._release, self._progress, self._number, self._kinds_asked = release, progress, len(matrix), 0
-        self._values = np.ascontiguousarray(matrix[:, release.values].T)
+        self._values = Columns(np.ascontiguousarray(matrix[:, release.values].T))
         pairs = np.stack(np.triu_indices(len(release.pattern), 1))
         # Long series have too many differences: a fixed random choice, the same for every release.
         if pairs.shape[1] > PAIRS:
             pairs = pairs[:, np.random.default_rng(0).choice(pairs.shape[1], PAIRS, replace=False)]
-        z = np.ascontiguousarray(z_normalised(matrix, center)[:, release.pattern].T)
-        self._differences = z[pairs[0]] - z[pairs[1]]
+        z = z_normalised(matrix, center)[:, release.pattern].T
+        self._differences = Columns(np.ascontiguousarray(z[pairs[0]] - z[pairs[1]]))
         self._published_differences = release.shape.T[pairs[0]] - release.shape.T[pairs[1]]
         self._shapes = directions(matrix[:, release.pattern])
         self._published_shapes = directions(release.shape)
+        # Runs of one envelope follow each other; ranges are asked once per envelope.
+        bounds, fresh = np.hstack([release.low, release.high]), np.ones(len(release.rows), dtype=bool)
+        fresh[1:] = (bounds[1:] != bounds[:-1]).any(axis=1)
+        first, self._group = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+        self._rows = release.rows.astype(float)
+        self._low, self._high = release.low[first].T.copy(), release.high[first].T.copy()
+        self._middle = None if release.middle is None else release.middle[first].T.copy()
 
     def ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Range counts."""
-        bands = Bands.around(self._centres(questions, rng), self._values, 3, rng)
+        bands = self._values.draw(self._centres(questions, rng), 3, rng)
         return self._answered("range counts", questions, lambda part: self._in_values(bands[part]))
 
     def pattern_ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
         """Ranges of differences."""
-        bands = Bands.around(self._centres(questions, rng), self._differences, 3, rng)
+        bands = self._differences.draw(self._centres(questions, rng), 3, rng)
         return self._answered("pattern ranges", questions, lambda part: self._in_differences(bands[part]))
 
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
@@ -337,8 +307,7 @@ class Workload:
     def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Ranges of values and of differences, or of values and a shape."""
         centre = self._centres(len(tolerance), rng)
-        asked_of = self._values, self._differences
-        values, shapes = (Bands.around(centre, columns, 2, rng) for columns in asked_of)
+        values, shapes = (columns.draw(centre, 2, rng) for columns in (self._values, self._differences))
 
         def asked(part: slice) -> Fit:
             # The first half of each part asks for differences in ranges, the second for similar shapes.
@@ -364,8 +333,7 @@ class Workload:
             self._progress(asking, (self._kinds_asked + start / questions) / _KINDS)
             part = slice(start, min(start + step, questions))
             fits, answer = asked(part)
-            truth[part] = np.count_nonzero(fits, axis=1)
-            guess[part] = answer.astype(float) @ self._release.rows
+            truth[part], guess[part] = np.count_nonzero(fits, axis=1), answer.astype(float) @ self._rows
             is_set = answer.dtype == np.bool_
             if is_set:
                 # Suppressed series have run -1: the last column, which is never in the answer.
@@ -376,15 +344,20 @@ class Workload:
 
     def _in_values(self, bands: Bands) -> Fit:
         """The series whose values are in every range, and of each run the share that is expected to be."""
-        release, share = self._release, np.ones((len(bands.column), len(self._release.rows)))
+        share = np.ones((len(bands.column), self._low.shape[1]))
         for column, low, high in bands:
-            middle = None if release.middle is None else release.middle.T[column]
-            share *= expected(release.low.T[column], middle, release.high.T[column], low, high)
-        return bands.hold(self._values), share
+            middle = None if self._middle is None else self._middle[column]
+            bounds = self._low[column], middle, self._high[column]
+            share *= expected(*bounds, low[:, None], high[:, None])
+        return self._values.within(bands), share[:, self._group]
 
     def _in_differences(self, bands: Bands) -> Fit:
         """The series, and the runs, whose differences are in every range."""
-        return bands.hold(self._differences), bands.hold(self._published_differences)
+        inside = np.ones((len(bands.column), len(self._rows)), dtype=bool)
+        for column, low, high in bands:
+            difference = self._published_differences[column]
+            inside &= (difference >= low[:, None]) & (difference <= high[:, None])
+        return self._differences.within(bands), inside
 
     def _similar(self, centre: Integers, tolerance: Floats) -> Fit:
         """The series, and the runs, whose shape is within the tolerance of the centre."""

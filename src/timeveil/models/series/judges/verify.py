@@ -22,7 +22,7 @@ from timeveil.evidence.published import check_row_order, columns_of, compared_ro
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published
 from timeveil.models.series.evidence.original import encode_numbers
 from timeveil.models.series.judges import definition, means
-from timeveil.models.series.judges.definition import check_definition, too_long
+from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
@@ -74,20 +74,16 @@ def check(evidence: Evidence) -> Verdict:
     if check_shape(release, findings) and check_columns(release, findings):
         consistent = check_statements(evidence, findings)
         evidence.progress("checking groups", 0.1)
-        readable = _check_tables(evidence, findings)
-        if ledger is not None and readable and consistent:
+        cells = _check_tables(evidence, findings)
+        if ledger is not None and cells is not None and consistent:
             evidence.progress("comparing with the original", 0.4)
             findings.open_ledger(release, ledger)
-            check_definition(evidence, findings)
+            check_definition(evidence, cells, findings)
     return findings.verdict()
 
 
-def _check_tables(evidence: Evidence, findings: Findings) -> bool:
-    """Judge the table; whether it can be read and every envelope is possible.
-
-    Rows that look the same follow each other, as rows are in order: a run of them is a cell, the rows of one
-    group with one pattern at one level.
-    """
+def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
+    """Judge the table; its cells, if it can be read and every envelope is possible."""
     release = evidence.release
     letters = ", and a letter within its level for every instant of the pattern"
     findings.check(f"every row has a group{letters if release.manifest['series']['pattern'] else ''}")
@@ -97,15 +93,26 @@ def _check_tables(evidence: Evidence, findings: Findings) -> bool:
         if "finding" not in error.facts:  # the file itself is damaged
             raise
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
-        return False
+        return None
     possible = _check_envelopes(release.manifest["parameters"]["round_outward"], runs, findings)
     if possible:
         means.check_steps(runs, findings)
-    _check_counts(evidence, runs, findings)
+    cells = _cells_of(runs)
+    _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
-    _check_values(release, runs, findings)
+    _check_values(release, cells, findings)
     check_row_order(release, [GROUP], findings)
-    return possible
+    return cells if possible else None
+
+
+def _cells_of(runs: Published) -> Cells:
+    keys = np.column_stack([runs.group, runs.symbols, runs.levels])
+    _, first, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number, example = np.argsort(order)[cell.ravel()], first[order]
+    rows = np.bincount(number, weights=runs.rows, minlength=len(example)).astype(np.int64)
+    of_row = np.repeat(number, runs.rows)
+    return Cells(of_row, runs.group[example], rows, runs.symbols[example], runs.levels[example])
 
 
 def _check_envelopes(digits: int | None, runs: Published, findings: Findings) -> bool:
@@ -123,19 +130,19 @@ def _check_envelopes(digits: int | None, runs: Published, findings: Findings) ->
     return possible
 
 
-def _check_counts(evidence: Evidence, runs: Published, findings: Findings) -> None:
+def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: Findings) -> None:
     k, p, manifest = evidence.k, evidence.p, evidence.release.manifest
-    most, counts, rows = manifest["parameters"]["max_level"], manifest["counts"], int(runs.rows.sum())
+    most, counts, rows = manifest["parameters"]["max_level"], manifest["counts"], len(cells.of_row)
     has_patterns = bool(manifest["series"]["pattern"])
     if has_patterns:
         findings.check(f"no level is above {most}")
-    above = runs.rows[(runs.levels > most).any(axis=1)].sum()
+    above = cells.rows[(cells.levels > most).any(axis=1)].sum()
     findings.expect_none("pattern:level", rows=above, most=most)
     findings.check("row, group and cell counts are those of the manifest")
     findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
     groups = np.unique(runs.group, return_inverse=True)[1].ravel()
     sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
-    for name, count in (("groups", len(sizes)), ("cells", len(runs.rows))):
+    for name, count in (("groups", len(sizes)), ("cells", len(cells.rows))):
         findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
     stated, several = counts["suppressed"], manifest["series"].get("several")
     if not (several or manifest["series"].get("grouped")):  # layers, and cells of categories, may need more
@@ -144,7 +151,7 @@ def _check_counts(evidence: Evidence, runs: Published, findings: Findings) -> No
     findings.check(f"every envelope is shared by at least {k} rows")
     if has_patterns:
         findings.check(f"every pattern of a group is shared by at least {p} of its rows")
-    for code, shared, least in (("group-below-k", sizes, k), ("cell-below-p", runs.rows, p)):
+    for code, shared, least in (("group-below-k", sizes, k), ("cell-below-p", cells.rows, p)):
         smallest = int(shared.min(initial=least))
         findings.expect_none(code, below=shared < least, least=least, smallest=smallest)
 
@@ -172,7 +179,7 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     numbered = np.array_equal(group[begins], np.arange(1, len(begins) + 1))
     findings.expect("group:numbers", numbered, groups=len(begins))
     findings.expect_none("group:order", groups=falls)
-    turned = _turned(release, runs.group[runs.of_row], np.flatnonzero(tied)) if tied.any() else 0
+    turned = _turned(release, np.repeat(runs.group, runs.rows), np.flatnonzero(tied)) if tied.any() else 0
     findings.expect_none("group:ties", groups=turned)
 
 
@@ -205,7 +212,7 @@ def _turned(release: Release, group: Integers, tied: Integers) -> int:
     return int(longer.sum() + falls[first[~equal]].sum())
 
 
-def _check_values(release: Release, runs: Published, findings: Findings) -> None:
+def _check_values(release: Release, cells: Cells, findings: Findings) -> None:
     """No value is a better guess than one in l; hence every cell also has l different values."""
     l = release.guarantee.as_dict()["l"]
     for name in columns_of(release, "sensitive") if l is not None else ():
@@ -219,6 +226,6 @@ def _check_values(release: Release, runs: Published, findings: Findings) -> None
             if not findings.expect("values-below-l:numbers", grouped, name=name):
                 continue
             values = encode(column)
-        cell, _, rows = distinct_pairs(runs.of_row, values.codes, max(values.size, 1))
-        wrong = len(np.unique(cell[rows > runs.rows[cell] // l]))
+        cell, _, rows = distinct_pairs(cells.of_row, values.codes, max(values.size, 1))
+        wrong = len(np.unique(cell[rows > cells.rows[cell] // l]))
         findings.expect_none("values-below-l", cells=wrong, name=name, l=l)

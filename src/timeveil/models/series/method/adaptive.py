@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.domain.wording import Progress, silent
-from timeveil.models.series.method.fitting import Alphabet, best_patterns, preserved
+from timeveil.models.series.method.fitting import Alphabet, Fits, best_patterns
 from timeveil.models.series.method.partition import (
     Floats,
     Labels,
@@ -158,8 +158,8 @@ def _with_patterns(
     low, high = run_ranges(u[layout.order], layout.subgroups)
     sums = np.add.reduceat(rows.shapes, layout.subgroups[:-1], dtype=np.float64)
     flats = np.add.reduceat(rows.flat, layout.subgroups[:-1])
-    symbols, levels, kept = best_patterns(alphabet, low, high, sums, flats)
-    width, lost = total_width(rows.values, layout.groups), count - float(kept.sum())
+    symbols, levels, preserved = best_patterns(alphabet, low, high, sums, flats)
+    width, lost = total_width(rows.values, layout.groups), count - float(preserved.sum())
     objective = (width / unit + weight * lost) / count
     subgroup = np.empty(count, np.int64)
     subgroup[layout.order] = layout.subgroup
@@ -217,8 +217,9 @@ def refine(
     done = {"rounds": 0, "swaps": 0}
     few = len(seats.layout.groups) // FEW_SWAPS
     stages = ROUNDS if seats.values.size <= FULL_SEARCH_NUMBERS else FEWER_ROUNDS
+    fits = Fits(alphabet, len(seats.row))
     for stage, rounds in enumerate(effort * usual for usual in stages):
-        heat, scores = 0.0, Scores(seats, price, alphabet if stage else None)
+        heat, scores = 0.0, Scores(seats, price, fits if stage else None)
         for number in range(rounds):
             share = (stage + number / rounds) / len(stages)
             progress(("swapping by shape", "swapping by pattern")[stage], share)
@@ -227,7 +228,7 @@ def refine(
             swaps = _best_swaps(scores, _leaves(seats, draw), heat, draw)
             if len(swaps[0]):
                 seats.swap(*swaps)
-                scores = Scores(seats, price, scores.alphabet)
+                scores = Scores(seats, price, scores.fits)
             done["rounds"] += 1
             done["swaps"] += len(swaps[0])
             if len(swaps[0]) < few and not heat:
@@ -251,15 +252,15 @@ def _best_swaps(
     scores: Scores, leaves: Iterator[Labels], heat: float, draw: np.random.Generator
 ) -> tuple[Labels, Labels]:
     """The swaps to carry out: each the best for both of its groups among what is left."""
-    tries = BY_PATTERN if scores.alphabet else 1
+    tries = BY_PATTERN if scores.fits else 1
     pairs = [scores.candidates(leaf, tries, heat) for leaf in leaves]
     first, second, change = (np.concatenate(column) for column in zip(*pairs, strict=True))
     # Each pair was met from both sides.
     pair = np.minimum(first, second) * len(scores.seats.row) + np.maximum(first, second)
     unique = np.unique(pair, return_index=True)[1]
     first, second, change = first[unique], second[unique], change[unique]
-    if scores.alphabet:
-        change = scores.exact_change(scores.alphabet, first, second)
+    if scores.fits:
+        change = scores.exact_change(scores.fits, first, second)
     if heat:
         # Accepting a loss d when d < heat * Exp(1) is accepting it with probability exp(-d / heat).
         change = change - heat * draw.standard_exponential(len(change))
@@ -289,11 +290,11 @@ def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
 class Scores:
     """What follows from who sits where, worked out anew after swaps, and what further swaps would change.
 
-    With an `alphabet`, subgroups are scored by their patterns.
+    With `fits`, subgroups are scored by their patterns.
     """
 
-    def __init__(self, seats: Seats, price: float, alphabet: Alphabet | None = None) -> None:
-        self.seats, self.price, self.alphabet = seats, price, alphabet
+    def __init__(self, seats: Seats, price: float, fits: Fits | None = None) -> None:
+        self.seats, self.price, self.fits = seats, price, fits
         self.least_gain = ROUNDING * (1 + price)
         layout = seats.layout
         self._size = np.diff(layout.groups).astype(np.float32)
@@ -304,10 +305,13 @@ class Scores:
         sums = np.add.reduceat(seats.shapes, layout.subgroups[:-1])
         self._others = sums[seats.subgroup] - seats.shapes
         self._preserved = self._expected = _lengths(sums)
-        if alphabet:
+        if fits:
             self._lowest, self._highest = _without_each(seats.positions, layout.subgroups, seats.subgroup)
+            self._tags = fits.tags[seats.row]
+            members = np.add.reduceat(self._tags, layout.subgroups[:-1])
+            self._other_members = members[seats.subgroup] - self._tags
             ranges = run_ranges(seats.positions, layout.subgroups)
-            self._preserved = preserved(alphabet, *ranges, sums[:, :-1], sums[:, -1])
+            self._preserved = fits.preserved(members, *ranges, sums[:, :-1], sums[:, -1])
             self._expected = self._preserved + GAP_AFTER * (self._expected - self._preserved)
 
     def mean_loss(self) -> float:
@@ -343,15 +347,16 @@ class Scores:
         gains = change < slack - self.least_gain
         return np.broadcast_to(leaves[:, :, None], second.shape)[gains], second[gains], change[gains]
 
-    def exact_change(self, alphabet: Alphabet, first: Labels, second: Labels) -> Floats:
+    def exact_change(self, fits: Fits, first: Labels, second: Labels) -> Floats:
         """How the loss changes under the patterns that both subgroups would have."""
         seats, before = self.seats, self._preserved[self.seats.subgroup]
         change = self._width_change(first, second) + self.price * (before[first] + before[second])
         leaving, entering = np.append(first, second), np.append(second, first)
+        members = self._other_members[leaving] + self._tags[entering]
         low = np.minimum(self._lowest[leaving], seats.positions[entering])
         high = np.maximum(self._highest[leaving], seats.positions[entering])
         sums = self._others[leaving] + seats.shapes[entering]
-        after = preserved(alphabet, low, high, sums[:, :-1], sums[:, -1])
+        after = fits.preserved(members, low, high, sums[:, :-1], sums[:, -1])
         return change - self.price * after[: len(first)] - self.price * after[len(first) :]
 
     def _width_change(self, first: Labels, second: Labels) -> Floats:

@@ -15,12 +15,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeveil.models.series.method.partition import Floats, Labels, Symbols
 from timeveil.symbols import reconstructed
 
 LINES, SWEEPS = 3, 3
 ROUNDING = 1e-9
+Tags = NDArray[np.uint64]
 NUMBERS_AT_ONCE = 1 << 17
 """Subgroups times instants times choices in one step, which fits the processor's cache."""
 
@@ -80,27 +82,47 @@ def best_patterns(
     `sums` is V, `flats` the number of constant series in a subgroup.
     """
     symbols, levels = np.zeros(sums.shape, np.uint8), np.ones(sums.shape, np.uint8)
-    kept = flats.astype(np.float64)
-    for rows in _portions(sums, alphabet):
+    preserved = flats.astype(np.float64)
+    for rows in _portions(sums, sums.shape[1], alphabet):
         choices = alphabet.choices(low[rows], high[rows])
         picked, fit = _ascend(choices, sums[rows], _nearest_line(choices, sums[rows])[0])
         shaped = fit > flats[rows]
         symbols[rows][shaped], levels[rows][shaped] = alphabet.pattern(picked[shaped], low[rows][shaped])
-        kept[rows][shaped] = fit[shaped]
-    return symbols, levels, kept
+        preserved[rows][shaped] = fit[shaped]
+    return symbols, levels, preserved
 
 
-def preserved(alphabet: Alphabet, low: Floats, high: Floats, sums: Floats, flats: Floats) -> Floats:
-    """Per subgroup the shape that its pattern preserves, without the last changes instant by instant."""
-    fit = np.empty(len(sums), np.float32)
-    for rows in _portions(sums, alphabet):
-        fit[rows] = _nearest_line(alphabet.choices(low[rows], high[rows]), sums[rows])[1]
-    return np.maximum(fit, flats)
+class Fits:
+    """How much shape subgroups preserve under their patterns, without the last changes instant by instant.
+
+    Rounds ask for the same subgroups again and again: what was worked out once is looked up by its `members`,
+    the sum of their `tags`, which are random numbers of 64 bits, one for each series.
+    """
+
+    def __init__(self, alphabet: Alphabet, count: int) -> None:
+        self._alphabet = alphabet
+        self.tags = np.random.default_rng(0).integers(1 << 64, size=count, dtype=np.uint64)
+        # The last entry is above all sums of tags, so that every look-up ends at an entry.
+        self._members, self._preserved = np.full(1, np.iinfo(np.uint64).max), np.zeros(1, np.float32)
+
+    def preserved(self, members: Tags, low: Floats, high: Floats, sums: Floats, flats: Floats) -> Floats:
+        """Per subgroup the shape that it preserves; other arguments are those of `best_patterns`."""
+        index = np.searchsorted(self._members, members)
+        preserved = self._preserved[index]
+        new = np.flatnonzero(self._members[index] != members)
+        new = new[np.argsort(members[new])]
+        for portion in _portions(new, sums.shape[1], self._alphabet):
+            rows = new[portion]
+            fit = _nearest_line(self._alphabet.choices(low[rows], high[rows]), sums[rows])[1]
+            preserved[rows] = np.maximum(fit, flats[rows])
+        self._members = np.insert(self._members, index[new], members[new])
+        self._preserved = np.insert(self._preserved, index[new], preserved[new])
+        return preserved
 
 
-def _portions(sums: Floats, alphabet: Alphabet) -> Iterator[slice]:
-    step = max(1, NUMBERS_AT_ONCE // (sums.shape[1] * (alphabet.level or alphabet.max_level)))
-    for first in range(0, len(sums), step):
+def _portions(subgroups: Floats, instants: int, alphabet: Alphabet) -> Iterator[slice]:
+    step = max(1, NUMBERS_AT_ONCE // (instants * (alphabet.level or alphabet.max_level)))
+    for first in range(0, len(subgroups), step):
         yield slice(first, first + step)
 
 
