@@ -7,6 +7,7 @@ both are published. The instants without both are shared out evenly.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 import timeveil as tv
+from benchmarks.experiments.series_asking import Answering, Questions, precision, short
 from benchmarks.experiments.series_judging import pattern_loss
-from benchmarks.experiments.series_runs import precision
 from timeveil.models.series.evidence import Evidence, Published, Records
-from timeveil.models.series.judges.bands import Columns
-from timeveil.models.series.judges.estimate import estimated_ranges, estimated_symbols
-from timeveil.models.series.judges.measure import Outcome, ReleaseSummary, Workload
+from timeveil.models.series.judges.estimate import estimated_ranges, estimated_symbols, extent_of
+from timeveil.models.series.judges.measure import PAIRS, ReleaseSummary
 from timeveil.models.series.judges.query import envelopes_at, shapes_at
 from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols import positions, symbols_at, z_normalised
@@ -33,11 +33,13 @@ METHODS: dict[str, dict[str, Any]] = {
 """`representative` and Naive publish patterns that need not be a series' own: nothing follows from them."""
 
 
-def customized(matrix: Matrix, questions: int, draws: int) -> dict[str, list[dict[str, Any]]]:
+def customized(
+    matrix: Matrix, questions: int, draws: int, methods: Sequence[str] | None = None
+) -> dict[str, list[dict[str, Any]]]:
     """Per method, one row for each share of instants with both, each a mean over `draws` choices of them."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for name, given in METHODS.items():
-        records = _published(matrix, given)
+    for name in METHODS if methods is None else methods:
+        records = _published(matrix, METHODS[name])
         found[name] = [_mean(records, share, questions, draws) for share in SHARES]
     return found
 
@@ -131,19 +133,18 @@ def _asked(records: Records, known: Published, questions: int) -> dict[str, floa
     missing, unsaid = known.others(known.values), known.others(known.pattern)
     asked = missing if len(missing) else everything
     shapes = shapes_at(known, everything)
-    low, high = envelopes_at(known, asked)
+    # As `answer` does: an estimated envelope counts between the lowest and the highest published bound.
+    low, high = (np.clip(side, *extent_of(known)) for side in envelopes_at(known, asked))
     lost = 1e-9 + float(_distance(records, shapes))
-    shown = ReleaseSummary(known.rows, records.run, asked, everything, low, high, shapes)
-    workload = Workload(records.matrix, shown, known.center)
-    times = np.random.default_rng(1).uniform(1.0, 10.0, questions)
-    ranges = workload.ranges(questions, np.random.default_rng(1))
+    drawn = Questions(records.matrix, questions, asked, _pairs(known.size, unsaid), known.center)
+    summary = ReleaseSummary(known.rows, records.run, asked, everything, low, high, shapes)
+    release = [Answering(summary, drawn, lost)]
+    own, one = drawn.similarities(release)
     return {
-        "psq_precision": precision(workload.similarities(lost * times, np.random.default_rng(1))),
-        "psq_precision_one": precision(
-            workload.similarities(np.full(questions, 0.1), np.random.default_rng(1))
-        ),
-        "prq_precision": _differences(records, shapes, unsaid if len(unsaid) else everything, questions),
-        "range_error": float(f"{ranges.errors().mean():.4g}"),
+        "psq_precision": precision(own[0]),
+        "psq_precision_one": precision(one[0]),
+        "prq_precision": precision(drawn.pattern_ranges(release)[0]),
+        "range_error": short(drawn.ranges(release)[0].errors().mean()),
     }
 
 
@@ -152,22 +153,8 @@ def _distance(records: Records, shapes: Matrix) -> float:
     return float(pattern_loss(records.matrix[rows], shapes[records.run[rows]]).mean())
 
 
-def _differences(records: Records, shapes: Matrix, unsaid: np.ndarray, questions: int) -> float | None:
-    """Precision of ranges of differences, each with an instant whose symbol is not published."""
-    first, second = np.triu_indices(shapes.shape[1], 1)
-    some = np.isin(first, unsaid) | np.isin(second, unsaid)
-    first, second = first[some][:64], second[some][:64]
-    z = z_normalised(records.matrix).T
-    columns = Columns(np.ascontiguousarray(z[first] - z[second]))
-    rng = np.random.default_rng(1)
-    bands = columns.draw(rng.integers(0, len(records.matrix), questions), 3, rng)
-    told = np.ones((questions, len(shapes)), dtype=bool)
-    for place in range(bands.column.shape[1]):
-        column = bands.column[:, place]
-        found = shapes.T[first[column]] - shapes.T[second[column]]
-        told &= (found >= bands.low[:, place, None]) & (found <= bands.high[:, place, None])
-    rows = records.released
-    fits = columns.within(bands)[:, rows]
-    said = told[:, records.run[rows]]
-    hits = (fits & said).sum(axis=1).astype(float)
-    return precision(Outcome(fits.sum(axis=1).astype(float), said.sum(axis=1).astype(float), hits))
+def _pairs(instants: int, unsaid: np.ndarray) -> np.ndarray:
+    """Pairs of instants, each with one whose symbol is not published; all where there is none."""
+    pairs = np.stack(np.triu_indices(instants, 1))
+    some = np.isin(pairs, unsaid).any(axis=0) if len(unsaid) else np.ones(pairs.shape[1], bool)
+    return pairs[:, some][:, :PAIRS]

@@ -100,8 +100,8 @@ class EventParameters(Reading):
         "Ledger of an earlier release of this table: k people share what an event was published as in all.",
         default=(), example=["march.ledger"], metavar="LEDGER", opened="tv.open_ledger({})", path=True)
     append: bool = parameter(
-        "Continue the last of the earlier releases: published rows keep their labels, and rows that come late "
-        "wait until k people share their group.",
+        "Continue the last of the earlier releases: published rows keep their labels, and rows that come "
+        "late wait until k people share their group.",
         default=False, applies_with="after")
     origin: str | None = parameter(
         "Count time from the first row of each person, or from the date in a column that is not published, "
