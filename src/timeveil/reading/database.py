@@ -27,7 +27,8 @@ _AS_THEY_ARE = ("bool", "int2", "int4", "int8", "date", "timestamp", "timestampt
 _NUMBERS = {"float4": "real", "float8": "double precision", "numeric": "double precision"}
 _SETTINGS = (
     *("client_encoding = 'UTF8'", "standard_conforming_strings = on", "TIME ZONE 'UTC'"),
-    "synchronize_seqscans = off",  # rows come in one order, however often they are read
+    # Rows come in one order, however often they are read.
+    *("synchronize_seqscans = off", "max_parallel_workers_per_gather = 0"),
 )
 _EXAMPLE = "postgresql://host/database#schema.table"
 
