@@ -20,8 +20,7 @@ from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.jobs import profile as profiling
-from timeveil.jobs.request import calendar_file, explorable, explored, run_to_explore
+from timeveil.jobs.request import PROFILED, calendar_file, explorable, explored, run_to_explore
 from timeveil.jobs.typed import plain_roles
 from timeveil.models import method_of, tables
 from timeveil.models.events.parameters import EventParameters
@@ -29,7 +28,7 @@ from timeveil.models.events.parameters import EventParameters
 
 def _profiled() -> Iterator[Parameter]:
     """The parameters that a risk depends on, none of them needed by every model."""
-    for name in (*profiling.NAMES, *READING):
+    for name in (*PROFILED, *READING):
         declared = next(table.table()[name] for table in tables().values() if name in table.table())
         yield declared if declared.kind == "flag" else replace(declared, default=None)
 
@@ -51,9 +50,11 @@ def profile(output: Output, **given: Any) -> int:
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
-    run = profiling.run_to_profile(given["source"], given)
+    from timeveil.jobs.profile import profile_run, run_to_profile
+
+    run = run_to_profile(given["source"], given)
     with output.progress() as progress:
-        risk, page = profiling.profile_run(run, progress)
+        risk, page = profile_run(run, progress)
     lines = page.lines(output.width)
     if isinstance(risk, tv.Profile):
         lines = _risk_lines(risk, page, output.width)

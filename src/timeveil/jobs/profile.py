@@ -16,30 +16,25 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.explore.profiling import profile
 from timeveil.jobs.publish import refuse_empty
-from timeveil.jobs.request import calendar_file, fitting_table, is_given, refuse_foreign, value_from_text
+from timeveil.jobs.request import (
+    PROFILED,
+    calendar_file,
+    fitting_table,
+    is_given,
+    refuse_foreign,
+    value_from_text,
+)
 from timeveil.jobs.typed import roles_from
 from timeveil.models import part
 from timeveil.page.report import Summary
 from timeveil.reading import read
 
 _NONE = Parameter("", "any", "", default=None)
-NAMES = (
-    "k",
-    "l",
-    "slot",
-    "min_support",
-    "symbols",
-    "granularities",
-    "definitions",
-    "nulls",
-    "fold_spellings",
-)
-"""Parameters that a risk depends on, beside how the table is read."""
 
 
 def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
     """The run whose table is to be looked at, from what was typed: its columns tell the model."""
-    values = {name: options[name] for name in (*NAMES, *READING) if is_given(options.get(name))}
+    values = {name: options[name] for name in (*PROFILED, *READING) if is_given(options.get(name))}
     columns = {name: options[name] for name in Columns.table() if options.get(name)}
     table = fitting_table(source, {*columns, *values})
     refuse_foreign(table, [*columns, *values])

@@ -25,6 +25,18 @@ from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
+PROFILED = (
+    "k",
+    "l",
+    "slot",
+    "min_support",
+    "symbols",
+    "granularities",
+    "definitions",
+    "nulls",
+    "fold_spellings",
+)
+"""Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none
 # How a hierarchy begins that is not a file.
 RULES = ("intervals:", "log:", "calendar:", "prefixes:", "suppression")
