@@ -5,8 +5,8 @@ them under one, and reading a table or writing one takes at most 1.5 times as lo
 Writing a release also hashes, reads back and verifies it, which is timed beside it.
 
 Seconds of counting are those of the server's process, so that other work on the machine counts less;
-reading and writing are timed by the clock. The server runs a statement in one process for that. Runs alternate, and the
-fastest of each counts.
+reading and writing are timed by the clock. The server runs a statement in one process for that. Runs
+alternate, and the fastest of each counts.
 """
 
 from __future__ import annotations
