@@ -48,12 +48,13 @@ class Verify(ReleaseCommand):
         from timeveil.folder import writing
         from timeveil.folder.opening import judged
         from timeveil.folder.placing import refuse_nested
+        from timeveil.reading.database import is_address
 
-        if self.rewrite is not None:
+        if self.rewrite is not None and not is_address(self.rewrite):
             refuse_nested(Path(self.rewrite))
         ledger = None if self.ledger is None else output.ledger(self.ledger, self.after)
         with output.progress() as progress:
-            evidence, verdict, sound = judged(Path(self.folder), ledger, progress)
+            evidence, verdict, sound = judged(self.folder, ledger, progress)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
         model = model if model in FOLDERS else None
         lines = _verdict_lines(verdict, self.folder, model, output.width)
@@ -72,10 +73,11 @@ class Verify(ReleaseCommand):
 
 def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
+    from timeveil.folder.opening import label
     from timeveil.page.wording import numbered, wrapped
 
     scope = parameters_of(model or "time").scopes[verdict.scope]
-    head = f"{'holds' if verdict else 'violated'}: `{printable(Path(folder).resolve().name)}`, {scope}"
+    head = f"{'holds' if verdict else 'violated'}: `{printable(label(folder))}`, {scope}"
     messages = (wrapped(printable(violation.message), width, "  ") for violation in verdict.violations)
     checks = numbered(verdict.checks, width) if verdict else []
     return [*wrapped(head, width), *(line for lines in messages for line in lines), *checks]
@@ -264,7 +266,7 @@ def _damaged(names: Sequence[str], folders: Sequence[str]) -> tv.Comparison:
     """What is wrong, as `verify` says it, and no number that rests on damaged files."""
     from timeveil.folder.opening import judged
 
-    judgements = [judged(Path(folder)) for folder in folders]
+    judgements = [judged(folder) for folder in folders]
     models = ("" if j.evidence is None else str(j.evidence.release.manifest["model"]) for j in judgements)
     verdicts = (judgement.verdict for judgement in judgements)
     reason = "A release that is not as it was written is no choice, and nothing is compared."

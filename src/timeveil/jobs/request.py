@@ -207,9 +207,8 @@ def _bad_job(message: str, hint: str) -> ParameterError:
 
 def _near(path: Path, name: str) -> str:
     """A path relative to the job file's folder; the trailing slash of a folder stays, and so do addresses."""
-    from timeveil.reading.database import is_address
 
-    if is_address(name):
+    if "://" in name:
         return name
     return str(path.parent / name) + ("/" if name.endswith("/") else "")
 

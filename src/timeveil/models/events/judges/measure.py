@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.notebook import Shown
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import Floats, withheld_by
@@ -30,7 +31,7 @@ _TIMES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Shown):
     """What the release lost, in plain numbers.
 
     `rows` were published in `groups`; `suppressed` rows were withheld, and `suppressed_people` have no row
