@@ -325,10 +325,10 @@ def test_profile(cli: Cli) -> None:
         visits.csv -> what `zip` and `day` reveal to an outsider
         12 rows of 6 people: a median of 2 rows per person, 3 at most.
 
-                      people  in groups  share of  smallest  counted
-        time by        alone    under 2    people     group  in rows  groups
-        as it stands       6          6     100 %         1        1      12
-        week               0          0       0 %         2      3 !       4
+                   people  in groups  share of  smallest  counted
+        time by     alone    under 2    people     group  in rows  groups
+        unchanged       6          6     100 %         1        1      12
+        week            0          0       0 %         2      3 !       4
         ! counting rows instead of people would overstate the smallest group
 
                         bits lost  people singled out
