@@ -19,7 +19,7 @@ RUN = (
 
 @pytest.fixture
 def visits(here: Path) -> None:
-    pcsv.write_csv(clinic_visits(rows=2000, seed=2), "visits.csv")
+    pcsv.write_csv(clinic_visits(rows=800, seed=2), "visits.csv")
 
 
 @pytest.mark.parametrize("way", ["refined", "local", "tiling"])
