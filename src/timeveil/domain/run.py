@@ -58,18 +58,23 @@ class Columns(Parameters):
 class Files(Parameters):
     """What a run writes."""
 
-    out: str = parameter("New folder for the release.", example="published", metavar="DIR", path=True)
+    out: str = parameter(
+        "New folder for the release, or a new schema: postgresql://host/database#schema.",
+        example="published",
+        metavar="DIR",
+        path=True,
+    )
     format: Literal["parquet", "csv"] = parameter(
         "Format of the release's tables.", default="parquet", example="csv"
     )
     ledger: str | None = optional(
-        "New file for the private ledger, readable by you only; without it no ledger is kept.",
+        "New file, or a new schema, for the private ledger, readable by you only; without it none is kept.",
         "private.ledger",
         "PATH",
         path=True,
     )
     overwrite: bool = parameter(
-        "Replace the release in that folder, which stays whole until the new one is verified.", default=False
+        "Replace the release that is there, which stays whole until the new one is verified.", default=False
     )
 
 

@@ -9,6 +9,7 @@ JSON array.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator
@@ -50,10 +51,36 @@ def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any,
     else:
         writer = pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
     with writer:
-        for rows in map(_with_plain_floats, blocks(_in_types(batches, schema), schema)):
+        for rows in written_rows(batches, schema):
             count += rows.num_rows
             writer.write_table(_as_cells(rows) if form == "csv" else rows)  # a block is a row group
     return count
+
+
+def written_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Rows in their written types and spellings."""
+    return map(_with_plain_floats, blocks(_in_types(batches, schema), schema))
+
+
+def cells_digest(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
+    """SHA-256 of the CSV file that rows would be written to, which has one spelling."""
+    sink = _Digest()
+    write_table(batches, schema, pa.PythonFile(sink, mode="w"), "csv")
+    return sink.sha256.hexdigest()
+
+
+class _Digest(io.RawIOBase):
+    """A file that only its hash is left of."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self.sha256.update(content)
+        return len(content)
 
 
 def _with_plain_floats(rows: pa.Table) -> pa.Table:
