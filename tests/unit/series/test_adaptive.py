@@ -138,7 +138,7 @@ def test_the_same_seed_gives_the_same_partition() -> None:
 def test_the_best_of_all_partitions_is_never_beaten_and_often_reached() -> None:
     rng = np.random.default_rng(9)
     ratios = []
-    for _ in range(some(120)):
+    for _ in range(25):
         matrix = rng.integers(0, 12, (8, 3)).astype(float)
         found = adaptive(matrix, 4, 2, shape_weight=5, effort=2, max_level=4)
         u = positions(z_normalised(matrix))
