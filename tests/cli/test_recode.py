@@ -107,5 +107,5 @@ def test_a_profile_says_what_each_way_would_lose_and_risk(cli: Cli, visits: None
     rows = [text.split()[:2] for text in said[start + 1 : start + 5]]
     assert rows == [[name, f"{lost:.1f}"] for name, lost in bits.items()]
     assert (
-        "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}00 --granularity day").out
+        "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}0 --granularity day").out
     )
