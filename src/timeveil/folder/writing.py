@@ -6,12 +6,13 @@ compared with what was to be written, verified, and only then put in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.stored import PrivateFolder, Stored
 from timeveil.errors import BundleError, ParameterError
@@ -26,6 +27,7 @@ from timeveil.page.templates import letter
 from timeveil.reading import files
 from timeveil.reading.files import new_file, path_of, sync_folder, translate_os_errors
 
+Judge: TypeAlias = Callable[[Release], Verdict]
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
 
@@ -49,20 +51,28 @@ def write(
     folder = path_of(path)
     if isinstance(thing, Ledger):
         return write_ledger(thing, path)
-    with translate_os_errors(folder.name), _checked(thing, folder, format, overwrite=overwrite) as partial:
-        put_in_place(partial, folder, overwrite=overwrite)
+    write_release(thing, folder, format, verify, overwrite=overwrite)
     return folder
 
 
+def write_release(release: Release, folder: Path, form: Format, judge: Judge, *, overwrite: bool) -> None:
+    """Write a release that a judge agrees with once it is written."""
+    with (
+        translate_os_errors(folder.name),
+        _checked(release, folder, form, judge, overwrite=overwrite) as partial,
+    ):
+        put_in_place(partial, folder, overwrite=overwrite)
+
+
 def write_pair(
-    release: Release, folder: Path, ledger: Ledger, path: Path, form: Format, *, overwrite: bool = False
+    release: Release, folder: Path, ledger: Ledger, path: Path, form: Format, judge: Judge, *, overwrite: bool
 ) -> None:
     """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
     refuse_public(path)
     with (
         translate_os_errors(folder.name),
         ledger_beside(ledger, path) as rename_ledger,
-        _checked(release, folder, form, overwrite=overwrite) as partial,
+        _checked(release, folder, form, judge, overwrite=overwrite) as partial,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
         rename_ledger()
@@ -89,7 +99,9 @@ def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
 
 
 @contextmanager
-def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -> Iterator[Path]:
+def _checked(
+    release: Release, folder: Path, form: Format, judge: Judge, *, overwrite: bool
+) -> Iterator[Path]:
     """The release in a hidden folder, read back and verified, ready to be put in place."""
     refuse_folder(folder, overwrite=overwrite)
     hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
@@ -99,7 +111,7 @@ def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -
         partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
         with files.own_files():
-            _check(partial, release, manifest)
+            _check(partial, release, manifest, judge)
         # Once more, because writing and checking may have taken hours.
         refuse_folder(folder, overwrite=overwrite)
         yield partial
@@ -125,7 +137,7 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     return manifest
 
 
-def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
+def _check(folder: Path, release: Release, manifest: dict[str, Any], judge: Judge) -> None:
     """Compare the written folder with what was to be written, and verify the release in it."""
     written = open_release(folder, check=False)
     if not any(
@@ -139,7 +151,7 @@ def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
         message = f"`{name}` reads back differently from what was written"
         hint = "check that the disk is healthy, and report it if it is"
         raise BundleError(message, hint=hint, code="not-verified")
-    verdict = verify(written)
+    verdict = judge(written)
     if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])
         message = f"the written release does not keep its promise, so it was not published: {faults}"
