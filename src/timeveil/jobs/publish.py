@@ -18,15 +18,13 @@ from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
-from timeveil.folder.ledger_file import refuse_public
-from timeveil.folder.placing import refuse_folder, refuse_nested
-from timeveil.folder.writing import write_pair, write_release
+from timeveil.folder.writing import refuse_places, write_pair
 from timeveil.jobs.request import granularity_tables
 from timeveil.jobs.typed import instants_of
 from timeveil.judging import gather, verify
 from timeveil.models import method_of
 from timeveil.page.report import Explanation
-from timeveil.reading.files import refuse_unnameable
+from timeveil.reading.database import is_address
 from timeveil.report import explain
 
 
@@ -45,7 +43,7 @@ def publish(
 ) -> Outcome:
     """Do what a run says; `note_written` is called with the new paths before they are written."""
     run.table(**run.values)  # checks them
-    refuse_paths(run)
+    refuse_places(run.out, run.ledger, overwrite=run.overwrite)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.6))
     _refuse_neighbour(run, release)
     outcomes = list[Outcome]()
@@ -59,16 +57,15 @@ def publish(
         judge(release)
         return outcomes[0]
     progress("writing", 0.6)
-    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
+    places = [place for place in (run.out, run.ledger) if place is not None]
+    note_written(*(place for place in places if not is_address(place)))
     try:
-        if run.ledger is None:
-            write_release(release, Path(run.out), run.format, judge, overwrite=run.overwrite)
-        else:
-            paths = Path(run.out), ledger, Path(run.ledger)
-            write_pair(release, *paths, run.format, judge, overwrite=run.overwrite)
+        write_pair(release, run.out, ledger, run.ledger, run.format, judge, overwrite=run.overwrite)
     except BundleError:
         if not outcomes or outcomes[0].verdict:
             raise
+        return outcomes[0]
+    note_written(*filter(is_address, places))  # they appeared, which nobody can see afterwards
     return outcomes[0]
 
 
@@ -123,20 +120,10 @@ def _no_rows(source: str | None) -> InputError:
     return InputError(f"`{source}` has no rows", hint=hint, code="file-unreadable")
 
 
-def refuse_paths(run: Run) -> None:
-    """Refuse paths before any work is done."""
-    refuse_folder(Path(run.out), overwrite=run.overwrite)
-    refuse_nested(Path(run.out))
-    if run.ledger is None:
-        return
-    refuse_unnameable(Path(run.ledger))
-    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"), out=Path(run.out))
-
-
 def _refuse_neighbour(run: Run, release: Release) -> None:
     """A series release of the same instants in the same folder is taken for one of the same people."""
     instants = release.manifest.get("patterns", {}).get("instants")
-    if run.values.get("force") or run.roles is None or instants is None:
+    if run.values.get("force") or run.roles is None or instants is None or is_address(run.out):
         return
     for folder in sorted(Path(run.out).absolute().parent.iterdir()):
         if set(instants) <= set(instants_of(folder)):

@@ -31,6 +31,7 @@ from timeveil.page.markdown import Figure, Markdown, Table, markdown
 from timeveil.page.report import Explanation, Report
 from timeveil.page.svg import Picture
 from timeveil.page.wording import capital, counted, name, quoted, visible
+from timeveil.reading.database import is_address
 
 __all__ = ["Explanation", "Report", "explain", "report"]
 
@@ -334,7 +335,9 @@ def verification(release: Release | str | Path, ledger: Ledger | None) -> Verifi
     evidence, verdict, sound = judged(release, ledger)
     model = "" if evidence is None else str(evidence.release.manifest.get("model"))
     hashes = []
-    if not isinstance(release, Release):
+    if is_address(release) and evidence is not None:
+        hashes = [(name, table["sha256"]) for name, table in evidence.release.manifest["tables"].items()]
+    elif not isinstance(release, Release):
         folder = Path(release)
         # Links are not followed.
         files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
