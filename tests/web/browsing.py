@@ -85,3 +85,8 @@ class Browser:
 
     def close(self) -> None:
         self.app.workshop.close()
+
+
+def token(browser: Browser) -> str:
+    """What only forms of this session have."""
+    return browser.page.text.partition('name="form_token" value="')[2].partition('"')[0]

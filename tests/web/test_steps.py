@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.browsing import Browser, furnish
+from tests.web.browsing import Browser, token
 
 import timeveil as tv
 
@@ -24,20 +23,6 @@ MODELS = {
     "loads": ("anonymize-series", {}, {"k": "6", "p": "3"}, "k", "6,9"),
     "baskets": ("sanitize-patterns", {}, {"k": "5"}, "k", "5,6"),
 }
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("root")
-    furnish(root)
-    return root
-
-
-@pytest.fixture(scope="module")
-def browser(root: Path) -> Iterator[Browser]:
-    browser = Browser(root)
-    yield browser
-    browser.close()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -88,10 +73,6 @@ def test_reports(browser: Browser) -> None:
     public = browser.get("/report/baskets-published")
     assert "Second person" not in public
     assert "Public: everything" in public
-
-
-def token(browser: Browser) -> str:
-    return browser.page.text.partition('name="form_token" value="')[2].partition('"')[0]
 
 
 def proposed(browser: Browser, **changed: str) -> dict[str, str]:

@@ -28,7 +28,9 @@ class Serve(Command):
     jobs: int = parameter(
         "Most tasks at a time, each in a process of its own.", default=3, at_least=1, at_most=64
     )
-    stop_after: float | None = optional("Stop after this many minutes without a request.", 30, "MINUTES", above=0)
+    stop_after: float | None = optional(
+        "Stop after this many minutes without a request.", 30, "MINUTES", above=0
+    )
 
     def run(self, output: Output) -> None:
         hint = "install what it needs: pip install 'timeveil[web]'"

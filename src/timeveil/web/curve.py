@@ -9,7 +9,7 @@ from timeveil.page import svg
 from timeveil.page.svg import RELEASE, RISK, Panel, Picture
 from timeveil.page.wording import amount
 
-_HEIGHT, _TOP = 330.0, 62.0
+_HEIGHT, _TOP = 340.0, 72.0
 
 
 def curve(exploration: Exploration, *, finished: bool) -> Picture | None:
@@ -29,7 +29,7 @@ def curve(exploration: Exploration, *, finished: bool) -> Picture | None:
     body = [
         *svg.heading(f"What {name} costs, and what it leaves at risk", "Lower left is better.", 24),
         *svg.value_axis(panel, marks, [amount(exploration.risk, mark) for mark in marks]),
-        svg.text(24, _TOP - 2, "risk", "soft"),
+        svg.text(24, _TOP + 14, "risk", "soft"),
         svg.text(panel.left + panel.width, panel.bottom + 36, "loss", "soft", "end"),
         *_losses(panel, exploration, most_loss),
         *_limits(panel, exploration, most_loss),
@@ -37,21 +37,19 @@ def curve(exploration: Exploration, *, finished: bool) -> Picture | None:
     if len(points) > 1:
         body.append(svg.path([at(point) for point in points], "link"))
     knee, best = (exploration.knee, exploration.best) if finished else (None, None)
-    for point in points:
+    places: dict[tuple[int, int], list[Setting]] = {}
+    for point in points:  # settings that come to the same have one dot and one label
         x, y = at(point)
-        words = (
-            f"{name} {point.value:g}"
-            + (" · knee" if point is knee else "")
-            + (" · best" if point is best else "")
-        )
-        strong = point in (knee, best)
-        size, colour = (8, RISK) if strong else (5.5, RELEASE)
+        places.setdefault((round(x / 8), round(y / 8)), []).append(point)
+    for same in places.values():
+        (x, y), noted = at(same[0]), (" · knee" * (knee in same)) + (" · best" * (best in same))
+        taken = next((point for point in same if point in (knee, best)), same[0])
+        words = f"{name} {', '.join(f'{point.value:g}' for point in same)}{noted}"
+        size, colour = (8, RISK) if noted else (5.5, RELEASE)
         anchor = "end" if x > panel.left + panel.width * 0.8 else "start"
-        label = svg.text(
-            x - 11 if anchor == "end" else x + 11, y - 7, words, "strong" if strong else "", anchor
-        )
+        label = svg.text(x - 11 if anchor == "end" else x + 11, y - 7, words, "strong" * bool(noted), anchor)
         circle = f'<circle class="f{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>'
-        body.append(f'<a href="#take-{point.value:g}">{circle}{label}</a>')
+        body.append(f'<a href="#take-{taken.value:g}">{circle}{label}</a>')
     amounts = [(amount(exploration.loss, p.loss), amount(exploration.risk, p.risk)) for p in points]
     pairs = zip(points, amounts, strict=True)
     said = "; ".join(f"{name} {p.value:g}: loss {loss}, risk {risk}" for p, (loss, risk) in pairs)
