@@ -30,12 +30,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from timeveil.domain.version import TOOL
-from timeveil.errors import ParameterError, TimeveilError, spell
+from timeveil.errors import ParameterError, TimeveilError
 from timeveil.page.markdown import html_of
 from timeveil.page.report import page_style
 from timeveil.page.wording import share, visible
+from timeveil.web.answers import Page, told
+from timeveil.web.bench import Bench
 from timeveil.web.guard import Doorman, Guard
-from timeveil.web.pages import Desk, Page, Stale
+from timeveil.web.pages import Desk, Stale
 from timeveil.web.places import Places
 from timeveil.web.work import Workshop
 
@@ -79,7 +81,8 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self.settings, self.doorman = settings, Doorman()
         self.workshop = Workshop(settings.root.resolve(), settings.jobs)
-        self.desk = Desk(Places(settings.root), self.workshop, self.doorman, settings.address)
+        self.desk = Desk(Places(settings.root), self.workshop)
+        self.bench = Bench(self.desk, self.doorman, settings.address)
         self._templates = _environment()
         routes = [Route("/", _home), Route("/static/{name}", _static)]
         for path, method, handler in self._pages():
@@ -91,7 +94,7 @@ class App:
         self.asgi = Guard(starlette, settings.hosts, self.doorman, self._refused)
 
     def _pages(self) -> list[tuple[str, str, Callable[..., Any]]]:
-        desk = self.desk
+        desk, bench = self.desk, self.bench
         return [
             ("/open/{path:path}", "GET", desk.open),
             ("/draft", "POST", desk.start),
@@ -106,16 +109,16 @@ class App:
             ("/draft/{draft}/take", "POST", desk.take),
             ("/draft/{draft}/publish", "GET", desk.publish),
             ("/draft/{draft}/publish", "POST", desk.do_publish),
-            ("/task/{task}", "GET", desk.task),
-            ("/task/{task}/cancel", "POST", desk.cancel),
-            ("/task/{task}/events", "GET", desk.events),
-            ("/task/{task}/job.toml", "GET", desk.job_file),
-            ("/report/{path:path}", "GET", desk.report),
-            ("/judge/{path:path}/query", "POST", desk.query),
-            ("/judge/{path:path}/compare", "POST", desk.compare),
-            ("/judge/{path:path}/signoff", "POST", desk.set_signoff),
-            ("/judge/{path:path}", "GET", desk.judge),
-            ("/link", "POST", desk.link),
+            ("/task/{task}", "GET", bench.task),
+            ("/task/{task}/cancel", "POST", bench.cancel),
+            ("/task/{task}/events", "GET", bench.events),
+            ("/task/{task}/job.toml", "GET", bench.job_file),
+            ("/report/{path:path}", "GET", bench.report),
+            ("/judge/{path:path}/query", "POST", bench.query),
+            ("/judge/{path:path}/compare", "POST", bench.compare),
+            ("/judge/{path:path}/signoff", "POST", bench.set_signoff),
+            ("/judge/{path:path}", "GET", bench.judge),
+            ("/link", "POST", bench.link),
         ]
 
     def _answer(self, handler: Callable[[Request], Page | Response], request: Request) -> Response:
@@ -124,18 +127,20 @@ class App:
             answer = handler(request)
             return answer if isinstance(answer, Response) else self._rendered(request, answer)
         except Stale:
-            told = {"message": "this job was changed in another tab since the page was loaded", "hint": ""}
+            wrong = {"message": "this job was changed in another tab since the page was loaded", "hint": ""}
             path = request.url.path.removesuffix("/take")
-            answer = Page("problem.html", {"error": told, "action": "See what it is now", "href": path}, 409)
+            answer = Page("problem.html", {"error": wrong, "action": "See what it is now", "href": path}, 409)
         except TimeveilError as error:
-            told = {"message": error.message, "hint": spell(error.template, "job"), "code": error.code}
-            back = {"error": told, "action": "Choose a table or a release", "href": "/open/"}
+            back = {"error": told(error), "action": "Choose a table or a release", "href": "/open/"}
             answer = Page("problem.html", back, 404 if error.code == "file-missing" else 422)
         except Exception as cause:  # noqa: BLE001 (its text could carry data: only its type and line are shown)
             where = traceback.extract_tb(cause.__traceback__)[-1]
             message = f"internal error: {type(cause).__name__} at {Path(where.filename).name}:{where.lineno}"
-            told = {"message": message, "hint": "please report it with what you did; it is a bug in timeveil"}
-            answer = Page("problem.html", {"error": told, "action": "Start again", "href": "/open/"}, 500)
+            wrong = {
+                "message": message,
+                "hint": "please report it with what you did; it is a bug in timeveil",
+            }
+            answer = Page("problem.html", {"error": wrong, "action": "Start again", "href": "/open/"}, 500)
         return self._rendered(request, answer)
 
     def _rendered(self, request: Request, page: Page) -> Response:
@@ -158,14 +163,14 @@ class App:
         return Response(html, page.status, media_type="text/html")
 
     def _refused(self, request: Request, status: int, message: str, hint: str) -> Response:
-        told = {"message": message, "hint": hint}
+        wrong = {"message": message, "hint": hint}
         return self._rendered(
-            request, Page("problem.html", {"error": told, "action": "", "href": ""}, status)
+            request, Page("problem.html", {"error": wrong, "action": "", "href": ""}, status)
         )
 
     def _missing(self, request: Request, _cause: Exception) -> Response:
-        told = {"message": "there is no such page", "hint": ""}
-        data = {"error": told, "action": "Choose a table or a release", "href": "/open/"}
+        wrong = {"message": "there is no such page", "hint": ""}
+        data = {"error": wrong, "action": "Choose a table or a release", "href": "/open/"}
         return self._rendered(request, Page("problem.html", data, 404))
 
 

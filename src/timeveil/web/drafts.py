@@ -36,6 +36,11 @@ class Draft:
         return tables()[self.command or "generalize-time"]
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What every page of it shows."""
+        return {name: getattr(self, name) for name in ("id", "version", "source")}
+
+    @property
     def stem(self) -> str:
         return Path(self.source.partition("#")[2] or self.source).name.split(".")[0] or "table"
 

@@ -7,41 +7,28 @@ lives in memory. Every change of it has a number, so that a form of another tab 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import Response
 
 from timeveil.calendar.axis import CYCLIC
 from timeveil.domain.lines import ExploreParameters, FileForm
 from timeveil.domain.run import Columns, Files
 from timeveil.errors import InputError, ParameterError, TimeveilError, spell
-from timeveil.folder.signoff import ENDING, sign_off, sign_offs
-from timeveil.jobs.query import Question
 from timeveil.jobs.typed import is_release
 from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
+from timeveil.web.answers import Page, to, told
 from timeveil.web.drafts import Draft, cards, explored_so_far, ranges
 from timeveil.web.forms import Form, columns_of, fields, read_form
-from timeveil.web.guard import Doorman, form_of
+from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
-from timeveil.web.work import Task, Workshop, events
+from timeveil.web.work import Task, Workshop
 
 FORM = ("delimiter", "encoding", "sheet")
 MOST_DRAFTS = 100
-_TITLES = {"publish": "Publishing", "query": "Counting", "compare": "Comparing", "explore": "Trying settings"}
-
-
-@dataclass(frozen=True)
-class Page:
-    """A template and the data it shows; the same data is the page's JSON."""
-
-    template: str
-    data: Mapping[str, Any]
-    status: int = 200
 
 
 class Stale(Exception):  # noqa: N818 (an answer, not a fault)
@@ -49,10 +36,10 @@ class Stale(Exception):  # noqa: N818 (an answer, not a fault)
 
 
 class Desk:
-    """The state of the app, and its pages."""
+    """The drafts, and the pages from the table to its release."""
 
-    def __init__(self, places: Places, workshop: Workshop, doorman: Doorman, address: str) -> None:
-        self.places, self.workshop, self.doorman, self.address = places, workshop, doorman, address
+    def __init__(self, places: Places, workshop: Workshop) -> None:
+        self.places, self.workshop = places, workshop
         self.drafts: dict[str, Draft] = {}
 
     # --- 1 open -----------------------------------------------------------------------------------------
@@ -72,11 +59,11 @@ class Desk:
             raise InputError("no table was named", hint="choose one from the list", code="file-missing")
         draft = Draft(self.places.source(name))
         if not is_address(draft.source) and is_release(str(self.places.inside(draft.source))):
-            return _to(f"/judge/{draft.source}")
+            return to(f"/judge/{draft.source}")
         while len(self.drafts) >= MOST_DRAFTS:
             del self.drafts[next(iter(self.drafts))]
         self.drafts[draft.id] = draft
-        return _to(f"/draft/{draft.id}/columns")
+        return to(f"/draft/{draft.id}/columns")
 
     # --- 2 columns --------------------------------------------------------------------------------------
     def columns(self, request: Request) -> Page:
@@ -124,7 +111,7 @@ class Desk:
         draft, form = self._draft(request, changing=True), form_of(request)
         if any(name in form for name in FORM):
             draft.form = read_form([FileForm.table()[name] for name in FORM], form)
-            return _to(f"/draft/{draft.id}/columns")
+            return to(f"/draft/{draft.id}/columns")
         command = form.get("command", [draft.table.command])[0]
         if command != draft.table.command:
             if command not in tables():
@@ -135,20 +122,20 @@ class Desk:
             draft.command = draft.asked = command
             draft.columns, draft.explored = {}, {}
             draft.values = dict(task.result.get("values", {}))
-            return _to(f"/draft/{draft.id}/columns")
+            return to(f"/draft/{draft.id}/columns")
         task = self._survey(draft)
         names = [column["name"] for column in task.result.get("columns", ())]
         draft.columns = columns_of(form, names, (*draft.table.needs, *draft.table.roles))
         coarsened = draft.values.pop("hierarchies", {})  # of columns that are quasi-identifiers still
         if still := {c: how for c, how in coarsened.items() if c in draft.columns.get("quasi", ())}:
             draft.values["hierarchies"] = still
-        return _to(f"/draft/{draft.id}/risk")
+        return to(f"/draft/{draft.id}/risk")
 
     # --- 3 risk -----------------------------------------------------------------------------------------
     def risk(self, request: Request) -> Page | Response:
         draft = self._draft(request)
         if not draft.columns:
-            return _to(f"/draft/{draft.id}/columns")
+            return to(f"/draft/{draft.id}/columns")
         task = self.workshop.ensure("risk", draft.request(), self._state(draft))
         if task.state == "running":
             return self._progress(draft, task, "Counting people")
@@ -177,7 +164,7 @@ class Desk:
         return self._page(
             "promise.html",
             draft,
-            error=None if wrong is None else _told(wrong),
+            error=None if wrong is None else told(wrong),
             commands=cards(draft.table.command),
             first=[control for control in controls if control["name"] in first],
             more=[control for control in controls if control["name"] not in first],
@@ -194,7 +181,7 @@ class Desk:
         except TimeveilError as error:
             return self.promise(request, error, form)
         draft.values = values
-        return _to(f"/draft/{draft.id}/{'risk' if 'again' in form else 'tradeoff'}")
+        return to(f"/draft/{draft.id}/{'risk' if 'again' in form else 'tradeoff'}")
 
     # --- 5 trade-off ------------------------------------------------------------------------------------
     def tradeoff(self, request: Request) -> Page:
@@ -226,7 +213,7 @@ class Desk:
             raise ParameterError("this parameter has no trade-off", hint="choose one from the list")
         limits = read_form([ExploreParameters.table()[n] for n in ("max_loss", "max_risk")], form)
         draft.explored = {"name": name, "settings": form.get("settings", [""])[0], **limits}
-        return _to(f"/draft/{draft.id}/tradeoff")
+        return to(f"/draft/{draft.id}/tradeoff")
 
     def take(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
@@ -234,7 +221,7 @@ class Desk:
         if name not in draft.table.explored:
             raise ParameterError("this parameter has no trade-off", hint="choose one from the list")
         draft.values |= read_form([draft.table.table()[name]], {name: form.get("value", [])})
-        return _to(f"/draft/{draft.id}/publish")
+        return to(f"/draft/{draft.id}/publish")
 
     # --- 6 publish --------------------------------------------------------------------------------------
     def publish(self, request: Request) -> Page:
@@ -247,133 +234,15 @@ class Desk:
 
     def do_publish(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
-        out = self.places.new(form.get("out", [""])[0], "the release")
-        ledger = form.get("ledger", [""])[0]
-        named = {"out": out, "ledger": self.places.new(ledger, "the ledger") if ledger.strip() else None}
-        Files(**named, format=form.get("format", ["parquet"])[0])
-        again = draft.run(
-            out=out, ledger=named["ledger"], format=form.get("format", ["parquet"])[0]
-        ).as_dict()
-        request_ = draft.request(
-            **named, format=form.get("format", ["parquet"])[0], draft=draft.id, again=again
-        )
-        return _to(f"/task/{self.workshop.start('publish', request_).id}")
-
-    # --- 7 result, and everything else that runs --------------------------------------------------------
-    def task(self, request: Request) -> Page | Response:
-        task = self._task(request)
-        if task.state == "running":
-            return Page("progress.html", {"task": task.as_dict(), "title": _TITLES[task.kind]})
-        back = (
-            f"/draft/{task.request['draft']}/publish"
-            if "draft" in task.request
-            else task.request.get("back", "/")
-        )
-        if task.state != "done" or not task.result.get("holds", True):
-            violated = {
-                "message": "the release does not keep its promise, so nothing was written",
-                "hint": "",
-            }
-            cancelled = {"message": "cancelled; nothing was written", "hint": "go back and start it again"}
-            error = {"cancelled": cancelled, "failed": task.error, "done": violated}[task.state]
-            return Page("problem.html", {"error": error, "action": "Go back", "href": back}, 409)
-        data = {"task": task.as_dict(), "result": task.result, "request": _public(task.request), "back": back}
-        return Page("result.html" if task.kind == "publish" else "answer.html", data)
-
-    def cancel(self, request: Request) -> Response:
-        task = self._task(request)
-        task.cancel()
-        return _to(f"/task/{task.id}")
-
-    def events(self, request: Request) -> Response:
-        task = self._task(request)
-        draft = self.drafts.get(request.query_params.get("draft", ""))
-
-        def shown(task: Task) -> dict[str, Any]:
-            return explored_so_far(task, draft) if task.kind == "explore" and draft is not None else {}
-
-        return StreamingResponse(events(task, shown), media_type="text/event-stream")
-
-    def job_file(self, request: Request) -> Response:
-        task = self._task(request)
-        text = task.request.get("again", {}).get("job", "")
-        return Response(
-            text + "\n",
-            media_type="text/plain",
-            headers={"content-disposition": "attachment; filename=job.toml"},
-        )
-
-    # --- 8 judge, 9 sign off ----------------------------------------------------------------------------
-    def judge(self, request: Request) -> Page:
-        folder, ledger = self._folder(request)
-        asked = {"folder": folder, "ledger": ledger}
-        task = self.workshop.ensure("judge", asked, self._version(folder, ledger))
-        if task.state == "running":
-            return Page("progress.html", {"task": task.as_dict(), "title": "Checking the release"})
-        if task.state == "failed":
-            return Page(
-                "problem.html",
-                {"error": task.error, "action": "Choose another folder", "href": "/open/"},
-                422,
-            )
-        model, near = task.result["model"], self.places.listing(str(Path(folder).parent))
-        lines = [line for line in Question.table().values() if not line.models or model in line.models]
-        decisions = [] if not ledger else sign_offs(self.places.root / ledger, task.result["hash"])
-        data = {"folder": folder, "ledger": ledger, "result": task.result, "form": fields(lines, {})}
-        data["ledgers"] = [entry["path"] for entry in near if entry["kind"] == "ledger"]
-        data["others"] = [e["path"] for e in near if e["kind"] == "release" and e["path"] != folder]
-        data["signed"] = [{n: getattr(d, n) for n in ("name", "decision", "reason", "at")} for d in decisions]
-        return Page("judge.html", data)
-
-    def query(self, request: Request) -> Response:
-        folder, _ = self._folder(request)
-        question = read_form(Question.table().values(), form_of(request))
-        return self._ask("query", {"folder": folder, "question": question, "back": f"/judge/{folder}"})
-
-    def compare(self, request: Request) -> Response:
-        folder, _ = self._folder(request)
-        others = [self.places.release(name) for name in form_of(request).get("other", ())]
-        if not others:
-            raise ParameterError("there is nothing to compare with", hint="choose another release")
-        return self._ask("compare", {"folders": [folder, *others], "back": f"/judge/{folder}"})
-
-    def _ask(self, kind: str, request: Mapping[str, Any]) -> Response:
-        task = self.workshop.start(kind, request)
-        task.wait(5.0)
-        return _to(f"/task/{task.id}")
-
-    def report(self, request: Request) -> Page | Response:
-        folder, ledger = self._folder(request)
-        task = self.workshop.ensure(
-            "report", {"folder": folder, "ledger": ledger}, self._version(folder, ledger, f"{ledger}{ENDING}")
-        )
-        if task.state == "running":
-            return Page("progress.html", {"task": task.as_dict(), "title": "Writing the report"})
-        if task.state == "failed":
-            return Page(
-                "problem.html", {"error": task.error, "action": "Go back", "href": f"/judge/{folder}"}, 422
-            )
-        return Page("report", task.result)
-
-    def set_signoff(self, request: Request) -> Response:
-        folder, ledger = self._folder(request)
-        form = form_of(request)
-        ledger = ledger or self.places.name(self.places.inside(form.get("ledger", [""])[0]))
-        task = self.workshop.ensure(
-            "judge", {"folder": folder, "ledger": ledger}, self._version(folder, ledger)
-        )
-        task.wait(60)
-        if task.state != "done" or (not task.result["holds"] and form.get("decision") == ["approved"]):
-            raise ParameterError(
-                "a release that does not verify cannot be approved", hint="reject it, with a reason"
-            )
-        name, decision, reason = (form.get(key, [""])[0] for key in ("name", "decision", "reason"))
-        sign_off(self.places.root / ledger, name, decision, reason, task.result["hash"])
-        return _to(f"/judge/{folder}?ledger={ledger}")
-
-    def link(self, _request: Request) -> Page:
-        """A second person's way in."""
-        return Page("link.html", {"link": f"{self.address}/?token={self.doorman.new_link()}"})
+        ledger = form.get("ledger", [""])[0].strip()
+        files: dict[str, Any] = {
+            "out": self.places.new(form.get("out", [""])[0], "the release"),
+            "ledger": self.places.new(ledger, "the ledger") if ledger else None,
+            "format": form.get("format", ["parquet"])[0],
+        }
+        Files(**files)
+        request_ = draft.request(**files, draft=draft.id, again=draft.run(**files).as_dict())
+        return to(f"/task/{self.workshop.start('publish', request_).id}")
 
     # --- what all pages need ----------------------------------------------------------------------------
     def _draft(self, request: Request, *, changing: bool = False) -> Draft:
@@ -387,65 +256,20 @@ class Desk:
             draft.version += 1
         return draft
 
-    def _task(self, request: Request) -> Task:
-        task = self.workshop.find(request.path_params["task"])
-        if task is None:
-            raise InputError(
-                "this task is not known to the server", hint="start it again", code="file-missing"
-            )
-        return task
-
-    def _folder(self, request: Request) -> tuple[str, str]:
-        ledger = request.query_params.get("ledger", "")
-        name = self.places.release(request.path_params["path"])
-        return name, self.places.name(self.places.inside(ledger)) if ledger else ""
-
-    def _version(self, folder: str, ledger: str, more: str = "") -> str:
-        paths = [self.places.root / name for name in (folder, ledger, more) if name]
-        return "|".join(fingerprint(path) for path in paths if path.exists())
-
     def _state(self, draft: Draft) -> str:
         return "" if is_address(draft.source) else fingerprint(self.places.inside(draft.source))
 
     def _page(self, template: str, draft: Draft, status: int = 200, **data: Any) -> Page:
-        about = {
-            "id": draft.id,
-            "version": draft.version,
-            "source": draft.source,
-            "command": draft.table.command,
-        }
-        sentence = draft.table.promised
-        step = template.removesuffix(".html")
-        return Page(
-            template, {"draft": about, "promised": sentence, "step": step, "error": None, **data}, status
-        )
+        step, promised = template.removesuffix(".html"), draft.table.promised
+        shown = {"draft": draft.about, "promised": promised, "step": step, "error": None, **data}
+        return Page(template, shown, status)
 
     def _progress(self, draft: Draft, task: Task, title: str) -> Page:
-        about = {
-            "id": draft.id,
-            "version": draft.version,
-            "source": draft.source,
-            "command": draft.table.command,
-        }
-        return Page("progress.html", {"draft": about, "task": task.as_dict(), "title": title})
-
-
-def _to(path: str) -> Response:
-    return RedirectResponse(path, 303)
+        return Page("progress.html", {"draft": draft.about, "task": task.as_dict(), "title": title})
 
 
 def _list(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
-
-
-def _told(error: TimeveilError) -> dict[str, Any]:
-    return {"message": error.message, "hint": spell(error.template, "job"), "code": error.code}
-
-
-def _public(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: request[name] for name in ("out", "ledger", "again", "draft", "folder") if request.get(name)
-    }
 
 
 def _plain(value: Any) -> str:
