@@ -68,6 +68,9 @@ class Task:
                     self._note(message)
                     self._changed.notify_all()
         self.process.wait()
+        for pipe in (self.process.stdin, out):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # both were asked for
         with self._changed:
             if self.state == "running":
                 self.state = "failed"
