@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.effort import some
-from tests.oracles.series import stepped_mean
+from tests.oracles.series import shares_above, stepped, stepped_mean
 from tests.properties.test_series import KINDS, METHODS, series
 
 import timeveil as tv
@@ -85,6 +85,12 @@ def test_the_order_of_rows_changes_nothing(seed):
     assert again.table.equals(release.table)
 
 
+def fitting(values, others, low, high, mean):
+    """For each value whether the published mean fits the others and it."""
+    shares, size = shares_above(others, low, high), len(others) + 1
+    return [stepped(shares + shares_above([value], low, high), size, low, high) == mean for value in values]
+
+
 @pytest.mark.parametrize("seed", range(some(20)))
 def test_those_who_know_all_others_learn_at_most_a_side_of_one_point(seed):
     """By trying: of all values that the last member could have, those that give the published mean."""
@@ -100,15 +106,14 @@ def test_those_who_know_all_others_learn_at_most_a_side_of_one_point(seed):
             for last in range(len(rows)):
                 others = [other[name] for n, other in enumerate(rows) if n != last]
                 tried = [low + (high - low) * part / 64 for part in range(65)]
-                fits = [stepped_mean([*others, value], low, high) == mean for value in tried]
+                fits = fitting(tried, others, low, high, mean)
                 # Values that fit are on one side of a point, or all: as seen from 64 steps.
                 changes = sum(one != other for one, other in pairwise(fits))
                 assert changes <= 1
                 if mean is not None:
                     shares.append(sum(fits) / 65)
                     possible = [value for value in occurring[name] if low <= value <= high]
-                    fits = [stepped_mean([*others, value], low, high) == mean for value in possible]
-                    known.append(sum(fits) <= 1)
+                    known.append(sum(fitting(possible, others, low, high, mean)) <= 1)
     left = left_to_the_last(Evidence(release, ledger).records)
     if shares:
         assert left["mean"] == pytest.approx(fmean(shares), abs=0.03)
