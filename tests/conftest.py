@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Compiled modules are kept where Python would write none: else each process that a test starts compiles all.
@@ -24,6 +25,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 # The collected tests live to the end, and the garbage collector would visit them again and again: a seventh
 # of the run. It is off until all are there, never visits them, and then comes by less often.
 gc.disable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in Spark first: the process that begins with them keeps them, and no other starts a session."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 def pytest_collection_finish() -> None:

@@ -357,7 +357,7 @@ def test_a_table_that_is_anonymous_already(cli: Cli, here: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("option", ["--keep zip", "--sensitive result", "--drop result", "--drop-rest"])
+@pytest.mark.parametrize("option", ["--keep zip", "--drop result", "--drop-rest"])
 def test_profile_knows_no_roles_that_it_does_not_need(cli: Cli, option: str) -> None:
     said = cli(f"profile visits.csv --respondent who --time day {option} --k 2")
     assert said.code == 2

@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import (
-    Command,
-    LedgerCommand,
-    ReleaseCommand,
-    argument,
-    earlier_ledgers,
-    refuse_foreign,
-    takes,
-)
+from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, argument, earlier_ledgers, takes
 from timeveil.cli.output import Output, note_written, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import Particulars
@@ -24,6 +16,7 @@ from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.wording import printable
 from timeveil.errors import BundleError, ParameterError
 from timeveil.jobs.request import is_given, particulars
+from timeveil.jobs.typed import refuse_other_models
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 
@@ -161,7 +154,7 @@ def attack(output: Output, **typed: Any) -> None:
     refuse_file(options.picture, private=True)
     release = tv.open_release(options.folder)
     model = str(release.manifest["model"])
-    refuse_foreign({**AttackOptions.table(), **adversary_options()}, typed, model)
+    refuse_other_models({**AttackOptions.table(), **adversary_options()}, typed, model)
     pictures = part(model, "words.pictures")
     if options.picture is not None and not hasattr(pictures, "attack_picture"):
         message = f"there is no picture of an attack on {parameters_of(model).contents}"
@@ -302,7 +295,7 @@ class Plot(ReleaseCommand):
         if model not in ("series", "patterns"):
             hint = "name a folder that `anonymize-series` or `sanitize-patterns` wrote"
             raise ParameterError("only a release of series or of patterns can be drawn", hint=hint)
-        refuse_foreign(type(self).table(), vars(self), model)
+        refuse_other_models(type(self).table(), vars(self), model)
         pictures = part(model, "words.pictures")
         evidence = gather(release, None if self.ledger is None else output.ledger(self.ledger))
         if model == "series":

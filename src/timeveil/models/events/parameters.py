@@ -153,20 +153,18 @@ class EventParameters(Reading):
         fault = "a weight is not a number above 0 and below 1,000,000"
         return None if all(numbers) else (fault, "give a number, such as 2")
 
-    @rule("after", "recode", "visits", "origin", "engine")
+    @rule("after", "visits", "origin", "engine")
     def people_alone_are_counted_over_releases(self) -> Problem:
         """What was published before cuts groups that nobody sees; only people are counted in them."""
         if not self.after:
             return None
         reasons = {
-            "recode": "periods are withheld as a whole, and fewer than k people may be absent then",
             "visits": "pairs of groups are compared within one release",
             "origin": "an event is found again by its time",
             "engine": "events of earlier releases are recognised in memory",
         }
         for name, reason in reasons.items():
-            possible = ("global", "refined", "local") if name == "recode" else (self.table()[name].default,)
-            if getattr(self, name) not in possible:
+            if getattr(self, name) != self.table()[name].default:
                 hint = f"leave {{{name}}} out, or {{after}}: then each release keeps its promise alone"
                 return f"`{name}` cannot be combined with `after`: {reason}", hint
         return None

@@ -7,9 +7,9 @@ with many rows makes a small group look safe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
 
 AS_IT_STANDS = "as it stands"
+READ: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class Profile:
         """Whether every (quasi-identifiers, time) value of the unchanged table is shared by k people."""
         return not self.as_it_stands.rows_below_k
 
+    safe = already_anonymous
     as_dict = as_dict
 
 

@@ -25,6 +25,7 @@ from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges import measure
 from timeveil.models.events.judges.attack import Breach, attack
 from timeveil.models.events.judges.profile import Profile
+from timeveil.models.events.judges.protected import promise_of
 from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
@@ -63,13 +64,14 @@ class Facts(ReleaseFacts):
         self.skipped: Mapping[str, str] = self.run.get("skipped", {})
         self.chosen: Mapping[str, Any] = candidates.get(self.granularity, {})
         self.in_gaps: int = self.chosen.get("rows_in_gaps", 0)
-        before = self.manifest["guarantee"].get("after")
-        cause = (
-            "because of what was published before" if before else "in groups that break what else is promised"
-        )
+        promise = promise_of(evidence)
+        causes = {
+            "because of what was published before": promise.after,
+            "in groups that break what else is promised": promise.further,
+        }
         self.withheld = {
             f"in groups of fewer than {self.k} people": self.chosen.get("rows_below_k", 0),
-            cause: self.chosen.get("rows_short", 0),
+            " or ".join(cause for cause, holds in causes.items() if holds): self.chosen.get("rows_short", 0),
             "in gaps of the calendar": self.in_gaps if self.parameters["gaps"] == "suppress" else 0,
         }
         self.incomplete: int = self.counts["withheld"] - sum(self.withheld.values())
@@ -344,7 +346,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
 
 def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
     short = {"groups_short": "groups short", "rows_short": "rows short"}
-    if not {"protect", "dominance", "visits"} & f.parameters.keys():
+    if not promise_of(f.evidence).further:
         short = {}
     numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
     marks = {f.granularity: " (contains all steps)" if f.steps else " (chosen)"}
