@@ -9,7 +9,7 @@ that timeveil is installed on their machines, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -82,7 +82,9 @@ def read_people(table: object, roles: Roles, *, repeats: str = "error") -> Peopl
         raise InputError("the table has no rows", hint="check that it is the right table")
     paths, rows = [file.path for file in files], sum(file.rows for file in files)
     data = Parts(paths, pq.read_schema(paths[0]), rows, source.server.folder)
-    people = PeopleInSpark(source.server, files, Relation(roles, data, None, tuple(roles.drop), source.name))
+    # The files have no column to drop.
+    relation = Relation(replace(roles, drop=()), data, None, tuple(roles.drop), source.name)
+    people = PeopleInSpark(source.server, files, relation)
     if roles.respondent is not None:
         _refuse_people(people, roles.respondent)
     if roles.series:

@@ -139,6 +139,8 @@ def anonymize_series(
         people = import_module("timeveil.reading.spark_people").read_people(table, roles)
         table, roles = people.relation.data.read(), people.relation.roles
     relation = read_series(table, roles, **parameters.reading("fold_spellings"))
+    if people is not None:
+        relation = replace(relation, dropped=people.relation.dropped, source=people.relation.source)
     relation = with_risks(relation, parameters.accept_risk)
     refuse_repetition(relation, parameters)
     collection = collect(relation, parameters.fill, several=True)
