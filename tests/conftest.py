@@ -9,6 +9,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.effort import some
+
 # Compiled modules are kept where Python would write none: else each process that a test starts compiles all.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -18,7 +20,9 @@ os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 # No test cuts the power; processes of their own, which tests kill, do wait for the disk.
 os.fsync = lambda _: None
 
-settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "here", max_examples=some(300), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 

@@ -28,7 +28,8 @@ class Columns(Parameters):
     )
     time: str | None = _column("Time column.", "taken_at")
     until: tuple[str, ...] = _column(
-        "Further time of a row; only the duration since the time is published, as a quasi-identifier.",
+        "Second time of a row, such as its end; only the duration since the time is published, as a "
+        "quasi-identifier.",
         ["discharged"],
     )
     value: str | None = _column("Column of readings, if each row is one reading.", "kwh")
@@ -48,7 +49,7 @@ class Columns(Parameters):
         "NAME",
     )
     sensitive: tuple[str, ...] = _column(
-        "Column that outsiders must not learn about a person; its values are published.", ["result"]
+        "Sensitive column: published, but outsiders must not learn a person's value.", ["result"]
     )
     keep: tuple[str, ...] = _column("Further column to publish unchanged.", ["exam"])
     drop: tuple[str, ...] = _column("Column to leave out.", ["name"])

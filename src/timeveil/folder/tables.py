@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from timeveil.domain.stored import Stored
+from timeveil.domain.stored import PLAIN_PARQUET, Stored
 from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
@@ -33,7 +33,6 @@ from timeveil.reading.csv_file import cells_as_text
 from timeveil.reading.files import file_size, limits
 
 Format = Literal["parquet", "csv"]
-COMPRESSION = "zstd"
 BLOCK_ROWS = 1 << 20
 PARSED_ONCE_BYTES = 1 << 25
 FORMULA = r"^'*[=+\-@\t\r\n]"
@@ -43,13 +42,11 @@ _GUARDED = r"^'('*[=+\-@\t\r\n])"
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
     """Write rows, in their order, to an open file; return how many there are."""
     count = 0
-    # Parquet without statistics, dictionaries, Arrow schema or metadata.
-    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
     writer: Any
     if form == "csv":
         writer = pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
     else:
-        writer = pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
+        writer = pq.ParquetWriter(file, schema, **PLAIN_PARQUET)
     with writer:
         for rows in written_rows(batches, schema):
             count += rows.num_rows

@@ -24,7 +24,7 @@ from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
 
-AS_IT_STANDS = "as it stands"
+UNCHANGED = "unchanged"
 READ: Mapping[str, Any] = {}
 
 
@@ -111,7 +111,7 @@ def profile(
     levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
     position_of_time = position[example_of(time, len(times))]
-    risks = [_risk(AS_IT_STANDS, k, visits.groups(np.arange(len(times))), rows)]
+    risks = [_risk(UNCHANGED, k, visits.groups(np.arange(len(times))), rows)]
     for level in at_least(levels, timeline.base):
         groups = visits.groups(timeline.firsts(level)[position_of_time])
         risks.append(_risk(level.name, k, groups, rows))

@@ -23,7 +23,7 @@ from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges import measure
-from timeveil.models.events.judges.attack import Breach, attack
+from timeveil.models.events.judges.attack import Breach, attack, singled_out
 from timeveil.models.events.judges.profile import Profile
 from timeveil.models.events.judges.protected import promise_of
 from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, EventParameters
@@ -83,7 +83,8 @@ class Facts(ReleaseFacts):
 
         The largest share of a group's rows of one person, and per sensitive column that of one value; per
         published column the share of rows that its value ties to another row of the same person; how many ids
-        differ from another only in case or surrounding blanks; and what was withheld by column.
+        differ from another only in case or surrounding blanks; what was withheld by column; and where rows
+        have steps of their own, whom several known visits single out.
         """
         if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return None
@@ -94,6 +95,7 @@ class Facts(ReleaseFacts):
             "tied_rows": measure.tying_columns(self.evidence),
             "similar_ids": measure.similar_ids(self.evidence),
             "withheld_by": withheld_by(self.evidence, ~self.evidence.published),
+            "singled_out": self.evidence.once(singled_out) if self.steps else {},
         }
 
     @cached_property
