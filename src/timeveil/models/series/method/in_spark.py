@@ -36,8 +36,10 @@ def grouped(
         series = slice(first, first + len(roles.series))
         described = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in numbered.schema)
         labelled = numbered.mapInArrow(partial(_labelled, series, parameters, cuts), f"{described}, part INT")
-        work = partial(_grouped, names, roles, form)
-        table = labelled.groupBy("part").applyInArrow(work, _RESULT).toArrow()
+        work = _grouped  # Spark looks at the signature of what it is given: one argument, and no types
+        table = (
+            labelled.groupBy("part").applyInArrow(lambda r: work(names, roles, form, r), _RESULT).toArrow()
+        )
     starts = np.cumsum([0, *(file.rows for file in people.files)])
     start_of = dict(zip((file.path.name for file in people.files), starts.tolist(), strict=False))
     start = np.array([start_of[name] for name in table["file"].to_pylist()])
