@@ -124,6 +124,8 @@ Look around in {folder}:
   release/       what may leave the building: data.parquet, release.json, README.txt
   visits.ledger  who is in which group; private
   attack.svg     the attack as a picture
+
+To see the same in the browser: timeveil serve --root {folder}
 """
 
 

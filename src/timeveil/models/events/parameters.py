@@ -41,6 +41,8 @@ class EventParameters(Reading):
     command = "generalize-time"
     needs = ("respondent", "time")
     roles = ("until", "quasi", "cyclic", "sensitive", "keep", "event", "drop")
+    have = ("Events", "Several rows per person, each with a time: visits, trips, purchases.")
+    promised = "At least k people share every combination of time and what outsiders may know."
     contents = "events"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see (people were not counted)",
