@@ -81,7 +81,8 @@ def _write_one_part() -> None:
 
     def write(self: Cluster, rows: Any, name: str, schema: pa.Schema | None = None) -> Any:
         frame = self.frame(rows) if isinstance(rows, str) else rows
-        ordered = self.spark.createDataFrame(frame.toArrow()).coalesce(1)
+        with self.explained():
+            ordered = self.spark.createDataFrame(frame.toArrow()).coalesce(1)
         return real(self, ordered, name, schema)
 
     Cluster.write = write  # type: ignore[method-assign]

@@ -58,7 +58,9 @@ class Cluster:
         self.spark, self.source = spark, "staged"
         self._prefix, self._names, self._cached = f"timeveil_{secrets.token_hex(6)}_", set[str](), list[Any]()
         shared = spark.conf.get(FOLDER, None)
-        with raising(self._failure, on=OSError):
+        hint = "name a folder that exists, that you may write to and that all machines share"
+        error = EngineError(f"no folder can be made in that of {FOLDER}, or of temporary files", hint=hint)
+        with raising(error, on=OSError):
             self.folder = PrivateFolder(Path(shared) if shared else None)
 
     @property
