@@ -63,9 +63,10 @@ def test_from_table_to_sign_off(name: str, browser: Browser, root: Path) -> None
     page = browser.send("/signoff", name="Second person", reason="looked at it", decision="approved")
     assert "Approved by Second person" in page
     assert [p.name for p in (root / f"{name}-published").iterdir() if "sign" in p.name] == []
+    {"visits": questions, "baskets": reports}.get(name, lambda _: None)(browser)
 
 
-def test_reports(browser: Browser) -> None:
+def reports(browser: Browser) -> None:
     """The decision of a second person is in the private report, and in no other."""
     private = browser.get("/report/baskets-published?ledger=baskets.ledger")
     assert "Second person" in private
@@ -90,7 +91,8 @@ def twin(browser: Browser) -> None:
     assert isinstance(json.loads(answer.text), dict)
 
 
-def test_questions_and_comparisons(browser: Browser) -> None:
+def questions(browser: Browser) -> None:
+    """A recipient asks; neither the question nor the answer is in an address."""
     browser.get("/judge/visits-published")
     assert "May leave the building" in browser.page.text
     browser.send("/query", between="2024-03-01 2024-04-01")
