@@ -71,6 +71,11 @@ class Cluster:
         with raising(self._failure, on=OSError):
             self.folder = PrivateFolder(Path(shared) if shared else None)
 
+    @property
+    def partitions(self) -> int:
+        """How many parts the session makes where nothing else is said."""
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200"))
+
     def frame(self, query: str) -> Any:
         """The rows of a query, not yet computed; our names in it become those of the session."""
         if self._names:
@@ -210,7 +215,7 @@ class SparkTable:
         self.server = Cluster(spark)
         with self.server.explained():
             frame: Any = table if is_frame(table) else _opened(spark, str(table))
-            self._frame, fields = frame, frame.schema.fields
+            self.frame, fields = frame, frame.schema.fields
         self.names: tuple[str, ...] = tuple(field.name for field in fields)
         self.kinds = {field.name: _kind(field.dataType.simpleString()) for field in fields}
         self._stored: dict[str, str] = {}
@@ -222,7 +227,7 @@ class SparkTable:
                 message = f"column `{name}` has the type {self.kinds[name][1:]}, which cannot be counted"
                 raise InputError(message, hint="give it no role, or make plain columns of it")
         with self.server.explained():
-            numbered = self._frame.toDF(*(f"c{number}" for number in range(len(self.names))))
+            numbered = self.frame.toDF(*(f"c{number}" for number in range(len(self.names))))
             self._stored = {name: f"c{self.names.index(name)}" for name in columns}
             needed = numbered.select(*self._stored.values())
             self._empty = needed.limit(0).toArrow()

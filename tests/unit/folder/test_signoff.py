@@ -43,7 +43,7 @@ def test_lines_that_are_none_are_ignored(tmp_path: Path) -> None:
     sign_off(ledger, "Officer", "approved", "fine", "hash")
     with Path(f"{ledger}.signoff.jsonl").open("a", encoding="utf-8") as file:
         file.write(
-            'nonsense\n{"name": "x"}\n{"name": 1, "decision": [], "reason": "", "at": "", "release": "hash"}\n'
+            'nonsense\n{"name": "x"}\n{"name": 1, "decision": [], "reason": "", "at": "", "release": "h"}\n'
         )
     assert len(sign_offs(ledger, "hash")) == 1
 
