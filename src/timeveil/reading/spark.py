@@ -15,7 +15,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from os import environ
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from timeveil.domain.stored import PLAIN_PARQUET, PrivateFolder
+from timeveil.domain.stored import PLAIN_PARQUET, Part, PrivateFolder
 from timeveil.errors import EngineError, InputError, TimeveilError, raising
 from timeveil.reading import part_file
 from timeveil.reading.times import bounds_of
@@ -50,15 +49,6 @@ _AGAIN = "and run it again: nothing was published"
 def is_frame(table: object) -> bool:
     """Whether a table is a DataFrame of Spark."""
     return type(table).__module__.startswith("pyspark.") and hasattr(table, "sparkSession")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file that an executor wrote."""
-
-    path: Path
-    rows: int
-    sha256: str
 
 
 class Cluster:
