@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Deferred, decode_dictionaries, row_keys, row_order
+from timeveil.domain.release import SAMPLE_ROWS, Deferred, decode_dictionaries, row_keys, row_order
 from timeveil.engines import (
     DAY,
     Cells,
@@ -44,8 +43,7 @@ from timeveil.reading.risks import Occurrences, occurrences
 
 KEY_BITS = 62
 NEVER = np.int32(-1)  # the position before a person's first visit
-SAMPLE_ROWS = 1_000
-Returns: TypeAlias = tuple[Codes, Codes]
+Returns = tuple[Codes, Codes]
 """Visits that have one before: the cell of each, and the position of the one before."""
 
 
