@@ -81,7 +81,7 @@ class Server:
 
     def __init__(self, address: str, *, reads_only: bool) -> None:
         self._address, table = address_of(address)
-        self.connection = _connect(self._address)
+        self.connection = connect(self._address)
         self._close = weakref.finalize(self, _closed, self.connection)
         self.run(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{', READ ONLY' * reads_only}")
         for setting in _SETTINGS:
@@ -169,7 +169,8 @@ WHERE pg_class.oid = to_regclass({text(table)})"
         return False
 
 
-def _connect(address: str) -> Any:
+def connect(address: str, *, autocommit: bool = False) -> Any:
+    """A connection to a database."""
     hint = "install it with `pip install timeveil[postgres]`"
     error = InputError("tables of PostgreSQL are read with the driver of ADBC, which is missing", hint=hint)
     with raising(error, on=ImportError):
@@ -180,7 +181,7 @@ def _connect(address: str) -> Any:
         code="database-failed",
     )
     with raising(error, on=Exception):
-        return driver.connect(address)
+        return driver.connect(address, autocommit=autocommit)
 
 
 def _closed(connection: Any) -> None:
