@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs.pages import ROOT
 from tests.postgres import database
 from tests.service.broker_kills import Killed
 from tests.service.brokers import KINDS, Nats, Redis, broker
@@ -223,3 +225,23 @@ def test_a_broker_that_is_not_there(
             service.run()
         assert (status(tmp_path / "s.db").last_error or {})["code"] == "broker-failed"
     assert time.monotonic() - begun < 30
+
+
+def test_the_units_in_the_documentation_run(tmp_path: Path, children: Nursery) -> None:
+    """Their command lines, with another address and other paths, and an end."""
+    page = (ROOT / "docs" / "how-to" / "run-a-stream-behind-a-broker.md").read_text("utf-8")
+    unit = re.search(r"^ExecStart=\S+ (.*)$", page, re.MULTILINE)
+    image = re.search(r"^ENTRYPOINT (.*)$", page, re.MULTILINE)
+    assert unit
+    assert image
+    for number, words in enumerate((unit[1].split(), json.loads(image[1])[1:])):
+        place, root = broker("nats").new(), tmp_path / str(number)
+        root.mkdir()
+        rows = [{"day": row[0], "diagnosis": row[2]} for row in rows_for(12)]
+        place.put(*(json.dumps(row).encode() for row in rows))
+        paths = {"--state": f"{root}/s.db", "--out": f"{root}/out", "--metrics": f"{root}/n.prom"}
+        for option in paths.keys() & {*words}:
+            words[words.index(option) + 1] = paths[option]
+        words[1], words[words.index("--follow")] = place.source, "--close"
+        assert children(" ".join(words), root / "said") == 0, (root / "said").read_text()
+        assert len(list((root / "out" / "slots").iterdir())) == 12

@@ -62,11 +62,11 @@ class _Connection:
                 "token": os.environ.get("NATS_TOKEN"),
                 "user_credentials": os.environ.get("NATS_CREDS"),
             }
+            # When to try again is decided by the service alone.
+            options |= {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
             self.client = nats.NATS()
             try:
-                await self.client.connect(
-                    self._url, allow_reconnect=False, connect_timeout=_TIMEOUT, error_cb=note, **options
-                )
+                await self.client.connect(self._url, connect_timeout=_TIMEOUT, error_cb=note, **options)
             except Exception:
                 if any("authorization" in str(error).lower() for error in wrong):
                     raise refused() from None
