@@ -11,7 +11,6 @@ A record that cannot be taken is put into quarantine with the reason.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -23,38 +22,33 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from timeveil.domain.roles import REST, Roles
+from timeveil.domain.roles import Roles
 from timeveil.domain.wording import counted
-from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError, spell
+from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.models.stream.method import PublishedSlot
 from timeveil.models.stream.method.arrivals import slots_of
-from timeveil.reading.files import translate_os_errors
+from timeveil.reading.files import sync, sync_folder, translate_os_errors
 from timeveil.reading.table import read
 from timeveil.service import running
+from timeveil.service.operations import Stop
 from timeveil.service.parameters import SINGLE
 from timeveil.service.ports import Batch, Source, shown
-from timeveil.service.running import Service, Stop
+from timeveil.service.records import (
+    REFUSED,
+    Columns,
+    Record,
+    form_of,
+    gap_before,
+    late_record,
+    reason_of,
+    sifted,
+)
+from timeveil.service.running import Service
 from timeveil.service.status import Tally
 
 Final: TypeAlias = list[tuple[str, list[PublishedSlot]]]
 IDLE, MOST_IDLE = 1.0, 30  # seconds to wait for a message, as often as a stop is noticed; and how often
-_REFUSED = (InputError, RolesError, ParameterError)
-_DIGIT = re.compile(r"[0-9]")
 _NAME = re.compile(r"[0-9A-Za-z_.-]{1,100}")
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-
-
-@dataclass(slots=True)
-class Record:
-    """A record by the message that it came in, as it was written, and its cells as text.
-
-    `at` is its time as Arrow holds it, once that was read.
-    """
-
-    name: str
-    raw: bytes
-    cells: dict[str, str | None]
-    at: int = 0
 
 
 @dataclass
@@ -100,11 +94,8 @@ class FeedService(Service):
         self._quarantine = self._state.path.with_name(f"{self._state.path.name}.quarantine")
         self._held = dict[int, list[Record]]()
         by, roles = self._parameters.stream_by, self._parameters.settings.roles
-        self._published = tuple(roles.columns)
-        self._columns = tuple(dict.fromkeys((*self._published, *([by] if by else []))))
-        self._column_set = {*self._columns}
-        self._ignored = None if roles.drop == REST else {*roles.drop}
-        self._time = str(roles.time)
+        self._columns = Columns(roles, by)
+        self._time = self._columns.time
         options = self._parameters.settings.options
         stated = {name: getattr(options, name) for name in ("zone", "unit", "time_format")}
         self._read_times: Callable[[pa.Table], Any] = lambda table: read(
@@ -112,7 +103,7 @@ class FeedService(Service):
         )
         self._is_guessing = options.time_format is None
         self._bad, self.tally.records = list[tuple[Record, TimeveilError]](), 0
-        held = [(slot, self._parsed(name, raw)) for slot, name, raw in self._state.held()]
+        held = [(slot, self._columns.parsed(name, raw)) for slot, name, raw in self._state.held()]
         list(self._placed([record for _, record in held]))
         for slot, record in held:
             self._held.setdefault(slot, []).append(record)
@@ -211,7 +202,7 @@ class FeedService(Service):
             self._state.drop_held(closed)
         waiting = ((slot, record) for slot, record in new if closed is None or slot > closed)
         self._state.add_held((slot, record.name, record.raw) for slot, record in waiting)
-        self._state.add_rejected((record.name, record.raw, _reason(error)) for record, error in self._bad)
+        self._state.add_rejected((record.name, record.raw, reason_of(error)) for record, error in self._bad)
         self._feed.rejected += len(self._bad)
         self._feed.held = sum(map(len, self._held.values()))
         self._state.set_meta("feed", asdict(self._feed))
@@ -228,37 +219,11 @@ class FeedService(Service):
                 own_name = f"{name}.{number}" if number else name
                 self._feed.records += 1
                 try:
-                    record = self._parsed(own_name, line)
-                except _REFUSED as error:
+                    record = self._columns.parsed(own_name, line)
+                except REFUSED as error:
                     self._reject(Record(own_name, line, {}), error)
                 else:
                     yield record
-
-    def _parsed(self, name: str, line: bytes) -> Record:
-        """A record of plain cells, with exactly the columns that have a role."""
-        try:
-            cells = _DECODER.decode(line.decode())
-        except (ValueError, RecursionError):
-            cells = None
-        if not isinstance(cells, dict) or not all(map(_is_plain, cells.values())):
-            hint = "send one JSON object for each record, with a plain value for each column"
-            message = "the record is not a JSON object of plain values"
-            raise InputError(message, hint=hint, code="bad-record")
-        for key, cell in cells.items():
-            if isinstance(cell, bool):
-                cells[key] = "true" if cell else "false"
-        columns = self._columns
-        if cells.keys() == {self._time}:  # a heartbeat
-            return Record(name, line, cells)
-        if cells.keys() == self._column_set:
-            return Record(name, line, cells)
-        if missing := [column for column in columns if column not in cells]:
-            message = f"the record has no column {', '.join(f'`{column}`' for column in missing)}"
-            raise RolesError(message, hint="send every column that has a role", code="column-missing")
-        if self._ignored is not None and (more := cells.keys() - {*columns} - self._ignored):
-            message = f"the record has {counted(len(more), 'column')} without a role"
-            raise RolesError(message, hint="name them in {drop}", code="column-without-role")
-        return Record(name, line, {column: cells[column] for column in columns})
 
     def _reject(self, record: Record, error: TimeveilError) -> None:
         """Put a record aside."""
@@ -272,12 +237,12 @@ class FeedService(Service):
         for record, slot, mark in self._placed(records):
             is_late = feed.closed is not None and slot <= feed.closed
             if feed.latest is not None and slot - feed.latest - 1 > self._max_gap:
-                self._reject(record, _gap(slot - feed.latest - 1, self._max_gap))
+                self._reject(record, gap_before(slot - feed.latest - 1, self._max_gap))
                 continue
             if len(record.cells) == 1:
                 feed.records -= 1  # a heartbeat
             elif is_late and not moves_late:
-                self._reject(record, _late())
+                self._reject(record, late_record())
                 continue
             else:
                 open_slot = slot if not is_late else int(feed.closed or 0) + 1
@@ -296,7 +261,7 @@ class FeedService(Service):
             if self._feed.axis is None:  # the first that can be read decides how times are written
                 self._place([number], records, placed)
             else:
-                forms.setdefault(_form(record.cells[self._time]), []).append(number)
+                forms.setdefault(form_of(record.cells[self._time]), []).append(number)
         for numbers in forms.values():
             self._place(numbers, records, placed)
         return ((record, *placed[number]) for number, record in enumerate(records) if number in placed)
@@ -354,29 +319,18 @@ class FeedService(Service):
         """Push the records of a slot; if it is refused, without those that are to blame."""
         publisher = self._publisher(name)
         try:
-            return publisher.push(self._snapshot(records))
-        except _REFUSED:
+            return publisher.push(self._columns.table(records, self._time_type))
+        except REFUSED:
             state = publisher.state()
 
         def check(some: Sequence[Record]) -> None:
             # On a copy: what is pushed cannot be taken back.
-            self._parameters.publisher(name, self._seed, state).push(self._snapshot(some))
+            self._parameters.publisher(name, self._seed, state).push(
+                self._columns.table(some, self._time_type)
+            )
 
         accepted = sifted(records, check, self._reject)
-        return publisher.push(self._snapshot(accepted)) if accepted else []
-
-    def _snapshot(self, records: Sequence[Record]) -> pa.Table:
-        """Records as a table; columns to leave out are there, and empty."""
-        columns: dict[str, Any] = {}
-        for name in self._published:
-            if name == self._time:
-                moments = pa.array([record.at for record in records], pa.int64())
-                is_date = pa.types.is_date32(self._time_type)
-                columns[name] = (moments.cast(pa.int32()) if is_date else moments).cast(self._time_type)
-            else:
-                columns[name] = pa.array([record.cells[name] for record in records], pa.string())
-        ignored = dict.fromkeys(self._ignored or (), pa.nulls(len(records), pa.string()))
-        return pa.table({**columns, **ignored})
+        return publisher.push(self._columns.table(accepted, self._time_type)) if accepted else []
 
     def _put_out(self) -> None:
         """Write rejected records to the quarantine, each once, whatever happens between."""
@@ -393,6 +347,8 @@ class FeedService(Service):
                         path.unlink()  # of a run that was killed while it wrote
                     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                         file.write(content)
+                        sync(file)
+            sync_folder(self._quarantine)
         running.boundary()
         with self._state.transaction():
             self._state.forget_rejected(max(number for number, *_ in rejected))
@@ -401,68 +357,3 @@ class FeedService(Service):
         self._say(
             f"{counted(len(rejected), 'record')} put into `{self._quarantine.name}`: {', '.join(codes)}"
         )
-
-
-def sifted(
-    items: list[Any],
-    check: Callable[[Sequence[Any]], None],
-    reject: Callable[[Any, TimeveilError], None],
-    *,
-    alone: bool = False,
-) -> list[Any]:
-    """The items that pass a check together; those to blame are found by halves, and rejected.
-
-    With `alone`, items pass or fail by themselves, and none is checked again with others.
-
-    >>> def check(numbers):
-    ...     if 3 in numbers:
-    ...         raise InputError("three", hint="")
-    >>> sifted([1, 2, 3, 4], check, lambda item, error: print(item, error.message))
-    3 three
-    [1, 2, 4]
-    """
-    accepted: list[Any] = []
-    waiting = [items]
-    while waiting:
-        part = waiting.pop()
-        try:
-            check(part if alone else [*accepted, *part])
-        except _REFUSED as error:
-            if len(part) == 1:
-                reject(part[0], error)
-            else:
-                middle = len(part) // 2
-                waiting += [part[middle:], part[:middle]]
-        else:
-            accepted += part
-    return accepted
-
-
-def _is_plain(cell: object) -> bool:
-    return not isinstance(cell, dict | list)
-
-
-def _form(text: str | None) -> str:
-    """How a time is written: times of one form are read alike, however many are read together.
-
-    >>> _form("2024-03-31"), _form("7") == _form("123")
-    ('0000-00-00', True)
-    """
-    if text is None:
-        return ""
-    return "0" if text.isdigit() and len(text) < 8 else _DIGIT.sub("0", text)
-
-
-def _late() -> InputError:
-    hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
-    return InputError("the record belongs to a slot that is complete", hint=hint, code="late")
-
-
-def _gap(gap: int, most: int) -> InputError:
-    message = f"gap of {gap:,} empty slots before the record; at most {most:,} are allowed"
-    hint = "check for a wrong clock, because all of these slots would become final"
-    return InputError(message, hint=hint, code="gap", facts={"gap": gap})
-
-
-def _reason(error: TimeveilError) -> str:
-    return f"{error.message}\n\nhint: {spell(error.template, 'command')}\n\ncode: {error.code}\n"

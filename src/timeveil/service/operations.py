@@ -1,4 +1,4 @@
-"""What watches a stream in service: numbers for Prometheus, and log lines as JSON.
+"""What watches and stops a stream in service: numbers for Prometheus, log lines as JSON, and signals.
 
 Numbers say how the service does, not what it withholds, which is private: so anyone on this machine may read
 them. The port is on the loopback address only.
@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import FrameType
 
 from timeveil.errors import BundleError, ParameterError, TimeveilError, raising
 from timeveil.reading.files import translate_os_errors
@@ -21,6 +23,24 @@ from timeveil.service.status import Status, status
 
 EVERY = 10.0  # seconds between two times that the file is written
 _ENDING = ".prom"
+
+
+class Stop:
+    """Whether a run was asked to stop; `wait` ends at once when it is."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        # Unlike an event, it can be written to by a signal handler while it is being waited for.
+        self._requests: SimpleQueue[None] = SimpleQueue()
+
+    def request(self, _number: int = 0, _frame: FrameType | None = None) -> None:
+        """Stop after the current step. May be called by a signal."""
+        self.requested = True
+        self._requests.put(None)
+
+    def wait(self, seconds: float) -> None:
+        with suppress(Empty):
+            self._requests.get(timeout=seconds)
 
 
 def metrics_text(state: Status) -> str:

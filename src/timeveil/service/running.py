@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from types import FrameType
 from typing import Any, TypeVar
 
 from timeveil.domain.stored import sweep
@@ -22,6 +20,7 @@ from timeveil.folder.placing import refuse_inside, refuse_nested
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.service import folders
 from timeveil.service.folders import Arrival
+from timeveil.service.operations import Stop
 from timeveil.service.parameters import Parameters
 from timeveil.service.ports import AWAY, MessageSink
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
@@ -35,24 +34,6 @@ SETTLE = 2.0  # seconds without a change after which a file whose last line does
 
 def boundary() -> None:
     """A point between two steps, where a crash must do no harm; tests of that put a crash in its place."""
-
-
-class Stop:
-    """Whether a run was asked to stop; `wait` ends at once when it is."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        # Unlike an event, it can be written to by a signal handler while it is being waited for.
-        self._requests: SimpleQueue[None] = SimpleQueue()
-
-    def request(self, _number: int = 0, _frame: FrameType | None = None) -> None:
-        """Stop after the current step. May be called by a signal."""
-        self.requested = True
-        self._requests.put(None)
-
-    def wait(self, seconds: float) -> None:
-        with suppress(Empty):
-            self._requests.get(timeout=seconds)
 
 
 class Service:
