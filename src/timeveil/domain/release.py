@@ -81,6 +81,33 @@ class Deferred:
         return iter(self._table.to_batches())
 
 
+class Facts(Mapping[str, Any]):
+    """Facts about a run by name; those of `later` take long, and are computed when they are first read.
+
+    >>> facts = Facts({"people": 3, "bits": None}, {"bits": lambda: 2.5})
+    >>> facts["bits"], dict(facts)
+    (2.5, {'people': 3, 'bits': 2.5})
+    """
+
+    def __init__(self, known: Mapping[str, Any], later: Mapping[str, Callable[[], Any]]) -> None:
+        self._known, self._later = dict(known), dict(later)
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._later:
+            self._known[name] = self._later.pop(name)()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy or pickle the facts, and nothing that they are computed from."""
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True, slots=True)
 class Release(Shown):
     """Tables to publish, the promise they keep, and a manifest that describes them.

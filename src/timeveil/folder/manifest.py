@@ -6,9 +6,10 @@ laid out, so that Parquet and CSV files of the same release open with the same t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ FORMAT_VERSION = 1
 MANIFEST, README = "release.json", "README.txt"
 DEEPEST = 50  # lists and objects inside each other; a manifest of ours has fewer than ten
 FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
+IN_DATABASE = "postgresql"
+"""The form of a table in a database, whose name is stated instead of a file's, and the hash of its CSV."""
 GET_AGAIN = "get the folder again from its publisher"
 _NEWER = "open it with the version of timeveil named in its release.json, or a newer one"
 
@@ -36,6 +39,7 @@ _BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.sp
 _BY_NAME |= {f"list<{name}>": pa.list_(_BY_NAME[name]) for name in _PLAIN[0].split()}
 _ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
 _OFFSET = re.compile(r"[+-]\d{2}:?\d{2}", re.ASCII)
+_HASH = re.compile("[0-9a-f]{64}")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
 
 
@@ -47,13 +51,18 @@ def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
 def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
     """The manifest of a folder, of the right shape but otherwise unchecked, and its bytes."""
     content = _content(folder)
+    return parsed(content), content
+
+
+def parsed(content: bytes, forms: Sequence[str] = ("parquet", "csv")) -> dict[str, Any]:
+    """The manifest in these bytes, whose tables have one of these forms."""
     with raising(damaged(MANIFEST, "is not JSON"), on=(ValueError, RecursionError)):
         manifest = json.loads(str(content, "utf-8"))
         depth = _depth(manifest)
     if depth > DEEPEST:
         raise damaged(MANIFEST, f"has more than {DEEPEST} lists and objects inside each other")
-    _check_shape(manifest)
-    return dict(manifest), content
+    _check_shape(manifest, forms)
+    return dict(manifest)
 
 
 def as_json(manifest: Mapping[str, Any]) -> bytes:
@@ -114,7 +123,7 @@ def _depth(value: Any) -> int:
     return 0 if inner is None else 1 + max((_depth(item) for item in inner), default=0)
 
 
-def _check_shape(manifest: Any) -> None:
+def _check_shape(manifest: Any, forms: Sequence[str]) -> None:
     """Check what is needed to open the tables; the model's judge checks everything else."""
     if not isinstance(manifest, Mapping):
         raise damaged(MANIFEST, "is not an object")
@@ -126,7 +135,7 @@ def _check_shape(manifest: Any) -> None:
         if not isinstance(manifest.get(key), kind):
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
     for name, entry in manifest["tables"].items():
-        if not _is_table_entry(name, entry):
+        if not _is_table_entry(name, entry, forms):
             raise damaged(
                 MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
             )
@@ -139,30 +148,72 @@ def _is_column(column: Any) -> bool:
     return isinstance(column, Mapping) and all(isinstance(column.get(key), str) for key in ("name", "type"))
 
 
-def _is_table_entry(name: str, entry: Any) -> bool:
+def _is_table_entry(name: str, entry: Any, forms: Sequence[str]) -> bool:
     match entry:
-        case {"format": "parquet" | "csv" as form, "rows": int() as rows, "sha256": str() as digest}:
+        case {"format": str() as form, "rows": int() as rows, "sha256": str() as digest}:
             # The name becomes that of a file.
-            is_named = re.fullmatch("[a-z_]{1,40}", name) and re.fullmatch("[0-9a-f]{64}", digest)
-            is_count = type(rows) is int and rows >= 0
-            return bool(is_named) and is_count and entry == _table_entry(name, form, rows, digest)
+            is_named = re.fullmatch("[a-z_]{1,40}", name) and _HASH.fullmatch(digest)
+            parts = entry.get("parts", [])
+            are_counts = isinstance(parts, list) and all(map(_is_count, (rows, *map(_rows_of, parts))))
+            is_known = form in forms and bool(is_named) and are_counts
+            return is_known and entry == _table_entry(name, form, rows, digest, parts)
     return False
 
 
-def _table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
-    entry = {"file": f"{name}.{form}", "format": form, "rows": rows, "sha256": digest}
+def _is_count(rows: object) -> bool:
+    return type(rows) is int and rows >= 0
+
+
+def _rows_of(part: object) -> object:
+    """The rows of a part, if it is described like one."""
+    match part:
+        case {"file": str(), "rows": rows, "sha256": str() as digest, **more} if _HASH.fullmatch(digest):
+            return None if more else rows
+    return None
+
+
+def _table_entry(
+    name: str, form: str, rows: int, digest: str, parts: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    file = name if form == IN_DATABASE or parts else f"{name}.{form}"
+    entry: dict[str, Any] = {"file": file, "format": form, "rows": rows, "sha256": digest}
+    if parts and form == "parquet":
+        rows, digest = sum(part["rows"] for part in parts), digest_of_parts(parts)
+        named = [{**part, "file": f"{name}/{part_name(number)}"} for number, part in enumerate(parts)]
+        return {**entry, "rows": rows, "sha256": digest, "parts": named}
     return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
 
 
+def part_name(number: int) -> str:
+    """The file of a part."""
+    return f"part-{number:05d}.parquet"
+
+
+def digest_of_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+    """SHA-256 of the hashes of all parts, in their order."""
+    return hashlib.sha256("".join(part["sha256"] for part in parts).encode()).hexdigest()
+
+
+def files_of(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The files of a table and their hashes."""
+    return {part["file"]: part["sha256"] for part in entry.get("parts") or [entry]}
+
+
 def describe(
-    manifest: dict[str, Any], name: str, schema: pa.Schema, form: str, rows: int, digest: str
+    manifest: dict[str, Any],
+    name: str,
+    schema: pa.Schema,
+    form: str,
+    rows: int,
+    digest: str,
+    parts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """State the file and the columns of a table; what a manifest already says about a column stays."""
     stated = {column["name"]: column for column in manifest.get(columns_key(name), ())}
     manifest[columns_key(name)] = [
         {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)} for field in schema
     ]
-    manifest["tables"][name] = _table_entry(name, form, rows, digest)
+    manifest["tables"][name] = _table_entry(name, form, rows, digest, parts)
 
 
 def written_schema(schema: pa.Schema) -> pa.Schema:

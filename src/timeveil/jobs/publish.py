@@ -1,7 +1,7 @@
-"""Publishing from the table to the folder: method, verify, explain, write.
+"""Publishing from the table to the folder: method, write, verify, explain.
 
-Nothing is written unless the promise holds. Commands, the service and any other surface run jobs through
-`publish`, and show its `Outcome` their own way.
+Nothing appears in its place unless what was written keeps the promise. Commands, the service and any other
+surface run jobs through `publish`, and show its `Outcome` their own way.
 """
 
 from __future__ import annotations
@@ -15,19 +15,16 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
-from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, InputError, ParameterError
+from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
-from timeveil.folder.ledger_file import refuse_public
-from timeveil.folder.placing import refuse_folder, refuse_nested
-from timeveil.folder.writing import write, write_pair
+from timeveil.folder.writing import refuse_places, write_pair
 from timeveil.jobs.request import granularity_tables
 from timeveil.jobs.typed import instants_of
 from timeveil.judging import gather, verify
 from timeveil.models import method_of
 from timeveil.page.report import Explanation
-from timeveil.reading.files import refuse_unnameable
+from timeveil.reading.database import is_address
 from timeveil.report import explain
 
 
@@ -46,32 +43,38 @@ def publish(
 ) -> Outcome:
     """Do what a run says; `note_written` is called with the new paths before they are written."""
     run.table(**run.values)  # checks them
-    refuse_paths(run)
-    release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
+    refuse_places(run.out, run.ledger, overwrite=run.overwrite)
+    release, ledger = _released(run, lambda step, share: progress(step, share * 0.6))
     _refuse_neighbour(run, release)
-    outcome = _judged(run, release, ledger, progress)
-    if outcome.explanation is None or run.dry_run:
-        return outcome
-    give_back_memory()
-    progress("writing", 0.9)
-    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
-    if run.ledger is None:
-        write(release, run.out, format=run.format, overwrite=run.overwrite)
-    else:
-        out, path = Path(run.out), Path(run.ledger)
-        write_pair(release, out, ledger, path, run.format, overwrite=run.overwrite)
-    return outcome
+    outcomes = list[Outcome]()
+
+    def judge(written: Release) -> Verdict:
+        verdict, explanation = _judged(run, gather(written, ledger), progress)
+        outcomes.append(Outcome(release, ledger, verdict, explanation))
+        return verdict
+
+    if run.dry_run:
+        judge(release)
+        return outcomes[0]
+    progress("writing", 0.6)
+    places = [place for place in (run.out, run.ledger) if place is not None]
+    note_written(*(place for place in places if not is_address(place)))
+    try:
+        write_pair(release, run.out, ledger, run.ledger, run.format, judge, overwrite=run.overwrite)
+    except BundleError:
+        if not outcomes or outcomes[0].verdict:
+            raise
+        return outcomes[0]
+    note_written(*filter(is_address, places))  # they appeared, which nobody can see afterwards
+    return outcomes[0]
 
 
-def _judged(run: Run, release: Release, ledger: Ledger, progress: Progress) -> Outcome:
-    """Verify and explain a release; the evidence, which is large, goes before anything is written."""
+def _judged(run: Run, evidence: Any, progress: Progress) -> tuple[Verdict, Explanation | None]:
+    """Verify a release and explain it if it is good."""
     progress("verifying", 0.7)
-    evidence = gather(release, ledger)
     verdict = verify(evidence)
-    if not verdict:
-        return Outcome(release, ledger, verdict, None)
-    progress("explaining", 0.85)
-    return Outcome(release, ledger, verdict, explain(evidence, verdict=verdict, run=run))
+    progress("explaining", 0.9)
+    return verdict, explain(evidence, verdict=verdict, run=run) if verdict else None
 
 
 def arguments(run: Run) -> dict[str, Any]:
@@ -117,20 +120,10 @@ def _no_rows(source: str | None) -> InputError:
     return InputError(f"`{source}` has no rows", hint=hint, code="file-unreadable")
 
 
-def refuse_paths(run: Run) -> None:
-    """Refuse paths before any work is done."""
-    refuse_folder(Path(run.out), overwrite=run.overwrite)
-    refuse_nested(Path(run.out))
-    if run.ledger is None:
-        return
-    refuse_unnameable(Path(run.ledger))
-    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"), out=Path(run.out))
-
-
 def _refuse_neighbour(run: Run, release: Release) -> None:
     """A series release of the same instants in the same folder is taken for one of the same people."""
     instants = release.manifest.get("patterns", {}).get("instants")
-    if run.values.get("force") or run.roles is None or instants is None:
+    if run.values.get("force") or run.roles is None or instants is None or is_address(run.out):
         return
     for folder in sorted(Path(run.out).absolute().parent.iterdir()):
         if set(instants) <= set(instants_of(folder)):

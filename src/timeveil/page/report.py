@@ -179,13 +179,14 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The result of `attack`, which has a title, or of `measure`, whose sentences are numbered."""
+    """The result of `attack` or `profile`, with a title, or of `measure`, whose sentences are numbered."""
 
     sentences: Sequence[str]
     table: Table | None = None
     title: str = ""
     limits: Sequence[str] = ()
     examples: Sequence[str] = ()
+    picture: Picture | None = None
 
     def lines(self, width: int = WIDTH, *, examples: bool = False) -> list[str]:
         """The page as lines of text, private examples only on request."""

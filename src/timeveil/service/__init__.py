@@ -44,7 +44,7 @@ def is_service(run: Run) -> bool:
             message = f"`{name}` applies to an inbox folder or a broker, and IN is neither"
             hint = f"name that folder, or leave {{{name}}} out to publish one table at once"
             raise ParameterError(message, hint=hint)
-        if is_broker(run.out):
+        if is_broker(run.out) and not is_address(run.out):
             message = "only a stream in service publishes to a broker"
             raise ParameterError(message, hint="name a folder with {out}")
         return False

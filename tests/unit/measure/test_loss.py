@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ import timeveil as tv
 from timeveil.datasets import clinic_visits
 from timeveil.errors import ParameterError
 from timeveil.evidence.published import WindowCount
-from timeveil.judging import answer, measure
+from timeveil.judging import answer, gather, measure
 from timeveil.models.events.evidence import Evidence, People
 from timeveil.models.events.judges.measure import count_and_estimate, draw_windows
 
@@ -106,7 +107,7 @@ def test_windows_ask_for_values_however_rows_were_made_coarser(recode):
     ways = {"zip": "prefixes:4,3", "age": "intervals:10,20,40"}
     release, ledger = tv.generalize_time(visits, roles, k=4, hierarchies=ways, recode=recode)
     evidence = Evidence(release, ledger)
-    windows = draw_windows(evidence, 60, np.random.default_rng(1))
+    opened, windows = gather(release), draw_windows(evidence, 60, np.random.default_rng(1))
     truth, guess = count_and_estimate(evidence, windows)
     assert {*windows.column.tolist()} == {-1, 0, 1}
     rows, epoch = visits.to_pylist(), dt.datetime(1970, 1, 1)
@@ -116,7 +117,7 @@ def test_windows_ask_for_values_however_rows_were_made_coarser(recode):
         low, high = (epoch + dt.timedelta(seconds=int(edge[n])) for edge in (windows.low, windows.high))
         fits = [r for r in rows if all(r[name] == value for name, value in asked.items())]
         assert truth[n] == sum(low <= r["taken_at"] < high for r in fits)
-        assert guess[n] == pytest.approx(answer(release, WindowCount(between=(low, high), where=asked)).value)
+        assert guess[n] == pytest.approx(answer(opened, WindowCount(between=(low, high), where=asked)).value)
 
 
 @pytest.mark.parametrize("finest", ["month", "year"])
@@ -128,6 +129,23 @@ def test_a_row_at_the_finest_granularity_loses_no_time(finest):
     release, ledger = tv.generalize_time(table, roles, k=4, granularities=[finest, "decade"])
     assert release.manifest["granularity"] == finest
     assert measure(release, ledger, windows=0).bits == {"when": 0.0}
+
+
+def test_what_local_recoding_would_save_is_computed_once_and_when_it_is_read(monkeypatch):
+    computed = []
+
+    def bits_of_ways(*_):
+        computed.append("bits")
+        return {"global": 3.0, "local": 1.0}
+
+    monkeypatch.setattr("timeveil.models.events.method.generalize.bits_of_ways", bits_of_ways)
+    table = pa.table({"who": [*"abcd"], "when": [dt.date(2024, 4, 1)] * 4})
+    release, ledger = tv.generalize_time(table, tv.Roles(respondent="who", time="when"), k=2)
+    assert tv.verify(release, ledger)
+    assert not computed
+    copy = pickle.loads(pickle.dumps(ledger))  # noqa: S301
+    assert copy.facts["bits"] == ledger.facts["bits"] == {"global": 3.0, "local": 1.0}
+    assert computed == ["bits"]
 
 
 @pytest.mark.parametrize("k", [3, 12])

@@ -7,9 +7,9 @@ with many rows makes a small group look safe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from timeveil.calendar.timeline import at_least
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.evidence.codes import Codes, Integers, column_of, dense, encode, fold, ranked
+from timeveil.evidence.codes import Codes, Integers, column_of, encode, fold, ranked
 from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
 
-AS_IT_STANDS = "as it stands"
+UNCHANGED = "unchanged"
+READ: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class Profile:
         """Whether every (quasi-identifiers, time) value of the unchanged table is shared by k people."""
         return not self.as_it_stands.rows_below_k
 
+    safe = already_anonymous
     as_dict = as_dict
 
 
@@ -103,13 +105,13 @@ def profile(
     complete = np.flatnonzero(people.complete)
     columns = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
     quasi, _ = fold([(coded.codes[complete], coded.size) for coded in columns], len(complete))
-    owner, everyone = dense(people.person[complete], people.people)
+    identities, owner = ranked(people.person[complete])
     times, time = ranked(people.tick[complete])
-    visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=everyone)
+    visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=len(identities))
     levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
     position_of_time = position[example_of(time, len(times))]
-    risks = [_risk(AS_IT_STANDS, k, visits.groups(np.arange(len(times))), rows)]
+    risks = [_risk(UNCHANGED, k, visits.groups(np.arange(len(times))), rows)]
     for level in at_least(levels, timeline.base):
         groups = visits.groups(timeline.firsts(level)[position_of_time])
         risks.append(_risk(level.name, k, groups, rows))
@@ -117,7 +119,7 @@ def profile(
         k=k,
         rows=relation.rows,
         rows_incomplete=relation.rows - len(complete),
-        people=everyone,
+        people=len(identities),
         rows_per_person=_spread(rows),
         as_it_stands=risks[0],
         granularities=tuple(risks[1:]),

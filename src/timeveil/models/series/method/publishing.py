@@ -17,7 +17,10 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,9 +37,17 @@ from timeveil.errors import InfeasibleError, ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.diversity import columns_to_group, diversified
 from timeveil.models.series.method.grouping import categories_of, eligible, regrouped
+from timeveil.models.series.method.in_parts import cut, part_of
 from timeveil.models.series.method.means import group_means
 from timeveil.models.series.method.paper import kapra, naive
-from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, numbered_as_met
+from timeveil.models.series.method.partition import (
+    Labels,
+    Matrix,
+    Partition,
+    Symbols,
+    numbered_as_met,
+    side_by_side,
+)
 from timeveil.models.series.method.people import in_layers, layers_of
 from timeveil.models.series.method.settling import group_numbers, settled_order
 from timeveil.models.series.parameters import SeriesParameters
@@ -82,6 +93,8 @@ def anonymize_series(
     after: Sequence[Ledger] = (),
     force: bool = False,
     seed: int | None = None,
+    engine: str = "memory",
+    parts: int | None = None,
     progress: Progress = silent,
     **removed: Any,
 ) -> tuple[Release, Ledger]:
@@ -96,7 +109,9 @@ def anonymize_series(
     within `epsilon`, or grouped. `publish_values` and `publish_pattern` name the instants to publish, by
     default all. `fill` says what a missing value becomes: `"forward"`, `"linear"`, or `"drop"` the person.
     `after` has ledgers of earlier releases, which are refused if they show the same people, unless `force` is
-    set. `seed` repeats the draws of `l` and nothing else; anyone who knows it can undo them.
+    set. `seed` repeats the draws of `l` and nothing else; anyone who knows it can undo them. `parts` cuts
+    many series into so many parts of similar ones, each grouped alone; with `engine="spark"` the table is a
+    DataFrame of Spark, the name of a table or a path, and executors group the parts.
 
     >>> import pyarrow as pa
     >>> loads = pa.table({"night": [1.0, 2.0, 8.0, 9.0], "noon": [5.0, 7.0, 3.0, 4.0]})
@@ -119,7 +134,13 @@ def anonymize_series(
         hint = "name a column with {sensitive}, or leave {l} out"
         raise RolesError(f"l is {parameters.l}, and no column is sensitive", hint=hint, code="role-missing")
     progress("reading", 0.0)
+    people = None
+    if parameters.engine == "spark":
+        people = import_module("timeveil.reading.spark_people").read_people(table, roles)
+        table, roles = people.relation.data.read(), people.relation.roles
     relation = read_series(table, roles, **parameters.reading("fold_spellings"))
+    if people is not None:
+        relation = replace(relation, dropped=people.relation.dropped, source=people.relation.source)
     relation = with_risks(relation, parameters.accept_risk)
     refuse_repetition(relation, parameters)
     collection = collect(relation, parameters.fill, several=True)
@@ -130,8 +151,9 @@ def anonymize_series(
     _require_free_names(collection.instants, relation.roles, _ends(parameters))
     grouped = columns_to_group(collection.attributes, sensitive, parameters)
     # Of all work a tenth is behind before the method, and 85 % after it.
-    partition = _partition(
-        collection, sensitive, grouped, parameters, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
+    form = partial(_partition, sensitive=sensitive, grouped=grouped, parameters=parameters)
+    partition = _in_parts(
+        collection, form, parameters, people, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
     )
     progress("publishing", 0.85)
     pair = assemble(parameters, relation, collection, published, partition, grouped, seed)
@@ -139,12 +161,43 @@ def anonymize_series(
     return pair
 
 
+def _in_parts(
+    collection: Collection,
+    form: Callable[..., Partition],
+    parameters: SeriesParameters,
+    people: Any,
+    progress: Progress,
+) -> Partition:
+    """The partition of the series, part by part if they are many; of `people` in Spark, by its executors."""
+    parts = parameters.parts or (1 if people is None else people.cluster.partitions)
+    if collection.person is not None and parts > 1:
+        message = "a person has several series, and no group may have two of one person"
+        raise ParameterError(f"series in parts: {message}", hint="leave {parts} out")
+    cuts = cut(collection.matrix, parameters, parts)
+    if people is not None:
+        in_spark = import_module("timeveil.models.series.method.in_spark")
+        return side_by_side(collection.size, in_spark.grouped(people, cuts, parameters, form), "parts")
+    if cuts is None:
+        return form(collection, progress=progress)
+    part = part_of(collection.matrix, parameters, cuts)
+
+    def formed() -> Iterator[tuple[Labels, Partition]]:
+        for number in range(int(part.max()) + 1):
+            progress("forming groups", number / (part.max() + 1))
+            rows = np.flatnonzero(part == number)
+            attributes = collection.attributes.take(pa.array(rows))
+            yield rows, form(replace(collection, matrix=collection.matrix[rows], attributes=attributes))
+
+    return side_by_side(collection.size, formed(), "parts")
+
+
 def _partition(
     collection: Collection,
+    *,
     sensitive: tuple[str, ...],
     grouped: tuple[str, ...],
     parameters: SeriesParameters,
-    progress: Progress,
+    progress: Progress = silent,
 ) -> Partition:
     """The partition of the series; nobody is twice in a group."""
     matrix, attributes = collection.matrix, collection.attributes
