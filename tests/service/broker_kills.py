@@ -64,7 +64,7 @@ class Killed:
         )
 
 
-def campaign(kind: str, kills: int, seed: int, root: Path, children: Nursery) -> int:
+def campaign(kind: str, kills: int, seed: int, root: Path, children: Nursery, *, report: bool = False) -> int:
     """Kill at steps and at random moments until there were so many kills; how many streams that took."""
     rng, done, streams = random.Random(seed), 0, 0  # noqa: S311
     undisturbed = Killed(kind, root / "undisturbed", rows_for(DAYS))
@@ -82,6 +82,9 @@ def campaign(kind: str, kills: int, seed: int, root: Path, children: Nursery) ->
             done += 1
         assert not stream.run(children)
         stream.check()
+        if report:
+            sys.stdout.write(f"{kind}: {done} kills in {streams} streams, nothing lost, nothing twice\n")
+            sys.stdout.flush()
     return done
 
 
@@ -92,8 +95,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, nursery() as children:
-        done = campaign(options.kind, options.kills, options.seed, Path(folder), children)
-    sys.stdout.write(f"{options.kind}: {done} kills, nothing lost, nothing twice\n")
+        done = campaign(options.kind, options.kills, options.seed, Path(folder), children, report=True)
+    sys.stdout.write(f"{options.kind}: done, {done} kills\n")
 
 
 if __name__ == "__main__":
