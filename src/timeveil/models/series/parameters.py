@@ -69,6 +69,11 @@ class SeriesParameters(Reading):
     max_level: int = parameter(
         "Largest number of symbols possible at an instant.",
         default=20, at_least=2, at_most=MOST_SYMBOLS, example=20)
+    representation: Literal["sax", "paa", "slopes"] = parameter(
+        "What a symbol describes: an instant, the mean of a segment (paa), or a step to the next instant.",
+        default="sax", example="paa")
+    segment: int | None = parameter(
+        "With paa: number of instants in a segment.", default=None, at_least=2, at_most=100_000, example=4)
     center: Literal["mean", "median"] = parameter(
         "Centre that patterns are measured from.", default="mean", example="median")
     round_outward: int | None = parameter(
@@ -111,6 +116,18 @@ class SeriesParameters(Reading):
         if self.epsilon is None:
             return "to perturb numbers needs epsilon", "say how far they may be moved, such as {epsilon=0.5}"
         return 'epsilon applies to perturbed numbers only', 'add {l_method="perturb"}, or leave {epsilon} out'
+
+    @rule("representation", "segment", "publish_pattern")
+    def symbols_have_instants(self) -> Problem:
+        """Segments need a length, and only a symbol of one instant can be left out by naming that."""
+        if (self.representation == "paa") != (self.segment is not None):
+            if self.segment is None:
+                return "segments need a length", "say how many instants one has, such as {segment=4}"
+            return "segment applies to segments only", 'add {representation="paa"}, or leave {segment} out'
+        if self.representation == "sax" or not self.publish_pattern:
+            return None
+        problem = f"symbols of {self.representation} are of several instants, so these cannot be selected"
+        return problem, "leave {publish_pattern} out"
 
     @rule("p", "publish_pattern")
     def published_patterns_are_shared(self) -> Problem:

@@ -34,7 +34,7 @@ from timeveil.models.series.judges.features import bad
 from timeveil.models.series.judges.means import left_to_the_last
 from timeveil.models.series.judges.owners import Owners, told_together
 from timeveil.models.series.parameters import SeriesAdversary
-from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
+from timeveil.symbols import positions_of, symbols_at, unit_shapes
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
 _BUDGET = 20_000_000
@@ -170,21 +170,31 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
     after = Boxes(published.low, published.high, least[:, values], most[:, values], mask[:, values])
     exact = matrix[:, mask[0]] if len(matrix) and tolerance == 0 and (mask == mask[:1]).all() else None
     if adversary.pattern:
-        position = positions(z_normalised(matrix, published.center))
         level = evidence.release.manifest["parameters"]["max_level"]
-        known_instants = _known_shape(adversary, published)
-        symbols = symbols_at(position, level).astype(np.int16)[:, known_instants]
-        before = before.with_symbols(symbols, level, position[:, known_instants])
+        known, shown = _known_features(adversary, published)
+        position = positions_of(matrix, published.center, published.representation)
+        symbols = symbols_at(position, level).astype(np.int16)[:, known]
+        before = before.with_symbols(symbols, level, position[:, known])
         exact = None if exact is None else np.hstack([exact, symbols])
         if published.own_patterns:
-            columns = np.flatnonzero(np.isin(published.pattern, known_instants))
+            columns = np.flatnonzero(np.isin(shown, known))
             letters = published.symbols[:, columns], published.levels[:, columns]
-            after = after.with_symbols(*letters, position[:, published.pattern[columns]])
+            after = after.with_symbols(*letters, position[:, shown[columns]])
     if exact is None:
         return before.counts, after
     # What is known exactly, and the same of everybody, is looked up: nothing has to be searched.
     _, number, count = np.unique(exact, axis=0, return_inverse=True, return_counts=True)
     return lambda people: count[number[people]], after
+
+
+def _known_features(adversary: SeriesAdversary, published: Published) -> tuple[Integers, Integers]:
+    """The features that are known, which follow from known instants alone, and those that are published."""
+    representation, known = published.representation, _known_shape(adversary, published)
+    if representation.of_instants:
+        return known, published.pattern
+    unknown = representation.features(np.eye(published.size)[published.others(known)])
+    shown = np.arange(unknown.shape[1] if len(published.pattern) else 0)
+    return np.flatnonzero(~unknown.any(axis=0)), shown
 
 
 def _known_shape(adversary: SeriesAdversary, published: Published) -> Integers:

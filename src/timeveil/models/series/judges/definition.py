@@ -194,13 +194,24 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
 def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
     inside, wrong, runs = np.flatnonzero(assigned != ABSENT), 0, evidence.runs
+    parameters = evidence.release.manifest["parameters"]
     for start in range(0, len(inside), _BLOCK):
         block = inside[start : start + _BLOCK]
-        z = normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern]
+        z = _features(normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern], parameters)
         symbols, levels = cells.symbols[assigned[block]], cells.levels[assigned[block]]
         below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
         wrong += int((below | above).any(axis=1).sum())
     findings.expect_none("pattern-not-own", series=wrong)
+
+
+def _features(z: Floats, parameters: Mapping[str, Any]) -> Floats:
+    """What symbols are of: values, the means of segments, or rises to the next instant."""
+    if parameters.get("representation") == "slopes":
+        return np.diff(z, append=z[:, :1]) / 2**0.5
+    if "segment" in parameters:
+        length = parameters["segment"]
+        return np.column_stack([z[:, i : i + length].mean(axis=1) for i in range(0, z.shape[1], length)])
+    return z
 
 
 def normalised(matrix: Floats, center: str) -> Floats:

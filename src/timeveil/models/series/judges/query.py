@@ -287,7 +287,7 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     cells, fit = published.cells(SLACK), np.ones((3, len(published.rows)))
     for key, span in query.differences.items():
         least, most = ends(_label(key), span)
-        value, (under, over) = features.value(instants, key, z), features.bounds(instants, key, *cells)
+        value, (under, over) = features.value(instants, key, z), features.bounds(instants, key, cells)
         fits, sure = (value >= least) & (value <= most), (under >= least) & (over <= most)
         fit *= fits, sure, (under <= most) & (over >= least)
     return fit
@@ -319,11 +319,14 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
         like = features.directions(z_normalised([numbers]))[0]
         distance, (nearest, furthest) = (
             features.distances(shapes, like),
-            features.distance_bounds(*cells, like),
+            features.distance_bounds(cells, like),
         )
     else:
         like = z_normalised([numbers], published.center)[0]
-        distance, (nearest, furthest) = distances(name, shapes, like), distance_bounds(name, *cells, like)
+        distance, (nearest, furthest) = (
+            distances(name, shapes, like),
+            distance_bounds(name, *cells.values, like),
+        )
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
 
 

@@ -58,6 +58,7 @@ SENTENCES: Mapping[str, str] = {
     "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
     "statements:perturbed": "the manifest states what l changed of columns for which no l is promised",
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
+    "statements:segment": "the manifest states segments without a length, or a length without them",
     "statements:several": "the manifest states several series of a person, and that nobody is named",
     "suppressed:stated": "the manifest states {stated} withheld series, and p is {p}",
     "values-below-l:missing": "{values:value} of `{name}` missing, and l needs all",

@@ -42,7 +42,7 @@ from timeveil.models.series.method.settling import group_numbers, settled_order
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
 from timeveil.reading.risks import refuse_repetition, with_risks
-from timeveil.symbols import LETTERS, envelopes, rounded_outward
+from timeveil.symbols import LETTERS, envelopes, representation_of, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
 Customised = tuple[tuple[str, ...], tuple[str, ...]]
@@ -60,6 +60,8 @@ def anonymize_series(
     shape_weight: float = 50,
     effort: int = 1,
     max_level: int = 20,
+    representation: str = "sax",
+    segment: int | None = None,
     center: str = "mean",
     round_outward: int | None = 3,
     means: bool = False,
@@ -166,6 +168,7 @@ def _partition(
 def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
     """Groups, subgroups and patterns by the method of the parameters."""
     options: dict[str, Any] = {"max_level": parameters.max_level, "center": parameters.center}
+    options["representation"] = representation_of(parameters.as_arguments(), matrix.shape[1])
     # The parameters that only some methods have are declared with those methods.
     for name, line in SeriesParameters.table().items():
         if parameters.method in line.methods:
@@ -248,6 +251,9 @@ def assemble(
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     instants, (values, pattern) = collection.instants, published
+    places = representation_of(parameters.as_arguments(), len(instants)).names(instants)
+    if parameters.representation != "sax" and pattern:
+        pattern = places
     matrix = collection.matrix[:, [instants.index(name) for name in values]]
     low, high = envelopes(matrix, partition.group)
     if parameters.round_outward is not None:
@@ -255,7 +261,7 @@ def assemble(
     statistics = [low, high]
     if parameters.means:
         statistics.append(group_means(matrix, partition.group, low, high))
-    cell_of, letters, levels, rank = _cells(partition, [instants.index(name) for name in pattern])
+    cell_of, letters, levels, rank = _cells(partition, [places.index(name) for name in pattern])
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
         moved = [name for name in relation.roles.sensitive if name not in grouped]
