@@ -457,7 +457,8 @@ def _expressions(chance: random.Random, people: list[list[float]]) -> Question:
     ranges, fit = {}, [True] * len(people)
     for _ in range(chance.randint(1, 2)):
         tree = _arithmetic(chance, len(people[0]), 2)
-        while "t" not in oracle.written(tree):  # an expression names an instant
+        # An expression names an instant, and has one range.
+        while "t" not in oracle.written(tree) or oracle.written(tree) in ranges:
             tree = _arithmetic(chance, len(people[0]), 2)
         results = [oracle.evaluated(tree, values) for values in people]
         usual = [result for result in results if result is not None and math.isfinite(result)] or [0.0]

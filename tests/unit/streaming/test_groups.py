@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.models.stream.method.groups import partition, usual_hierarchy
+from timeveil.recoding.groups import partition, usual_hierarchy
 
 ROLES = tv.Roles(time="day", quasi=["age", "zip"], sensitive=["ill"], keep=["ward"])
 GROUPS: dict[str, Any] = {"l": 2, "window": 1, "seed": 1, "groups": "generalize"}

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
+from timeveil.recoding.groups import Label
 
 Ints = npt.NDArray[np.int64]
 Cells = dict[int, Ints]  # value to the records that have it, in random order
@@ -108,13 +109,6 @@ class Arrivals(NamedTuple):
     def only(self, part: slice) -> Arrivals:
         origins, people = self.true_slots and self.true_slots[part], self.people and self.people[part]
         return Arrivals(self.slots[part], self.records[part], self.codes[part], origins, people)
-
-
-class Label(NamedTuple):
-    """What a generalised group is published with in one column."""
-
-    level: str
-    text: str | None
 
 
 class Final(NamedTuple):
