@@ -37,7 +37,7 @@ class SeriesParameters(Reading):
 
     model = "series"
     command = "anonymize-series"
-    roles = ("series", "respondent", "time", "value", "sensitive", "keep", "drop")
+    roles = ("series", "respondent", "time", "value", "quasi", "sensitive", "keep", "drop")
     contents = "series"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see",
@@ -47,7 +47,7 @@ class SeriesParameters(Reading):
     out_of_range = ("too-few-people",)
     stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
               "fill", "publish_values", "publish_pattern")
-    unstated = (*READING, "after", "force")
+    unstated = (*READING, "hierarchies", "after", "force")
     repeating: ClassVar = {"l": "sensitive numbers are changed anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',
@@ -100,6 +100,9 @@ class SeriesParameters(Reading):
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear")
+    hierarchies: Mapping[str, Any] | None = parameter(
+        "How a quasi-identifier is generalised with its group; by its type if not set.",
+        default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW")
     fold_spellings: bool = lines.fold_spellings()
     accept_risk: list[str] = lines.accept_risk()
     allow_loss: bool = lines.allow_loss()

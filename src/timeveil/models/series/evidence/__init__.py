@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Integers, encode, mismatch, within_room
-from timeveil.evidence.published import Evidence as ReleaseEvidence
+from timeveil.evidence.codes import Coded, Integers, encode, mismatch, within_room
+from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import columns_of, promised
 from timeveil.models.series.evidence.original import ABSENT, Floats, Series, series_of
 from timeveil.symbols import (
@@ -97,6 +97,14 @@ class Published:
         """The instants that are not among these."""
         return np.setdiff1d(np.arange(self.size), instants)
 
+    def features_known(self, instants: Integers) -> tuple[Integers, Integers]:
+        """The features that follow from the values of some instants alone, and those that are published."""
+        if self.representation.of_instants:
+            return instants, self.pattern
+        unknown = self.representation.features(np.eye(self.size)[self.others(instants)])
+        shown = np.arange(unknown.shape[1] if len(self.pattern) else 0)
+        return np.flatnonzero(~unknown.any(axis=0)), shown
+
     def cells(self, slack: float = 0.0) -> Cells:
         """What the symbols of each run allow; anything without one."""
         representation, below = Representation(self.size), np.full((len(self.rows), self.size), -self.reach)
@@ -171,7 +179,7 @@ class Records:
         return order[np.searchsorted(self.run[order], 0) :]
 
 
-class Evidence(ReleaseEvidence):
+class Evidence(LabelledEvidence):
     """A release of series and its ledger, read once for all judges."""
 
     def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
@@ -202,6 +210,11 @@ class Evidence(ReleaseEvidence):
     def series(self) -> Series:
         """The series of the original, gaps filled as stated."""
         return series_of(self.private.original, self.release.manifest["parameters"].get("fill"))
+
+    def run_labels(self, name: str) -> Coded:
+        """The label of each run in a generalised column."""
+        labels, rows = self.released_column(name), self.runs.rows
+        return Coded(labels.codes[np.cumsum(rows) - rows], labels.values)
 
     def noted(self, name: str) -> Integers:
         """A column of numbers in the ledger, `ABSENT` where it is null."""

@@ -39,7 +39,7 @@ MANIFEST = checks.manifest_of(
             "several?": one_of(True),
         }
     },
-    ("group", "low", "high", "mean", "pattern", "level", "sensitive", "keep"),
+    ("group", "low", "high", "mean", "pattern", "level", "sensitive", "quasi", "keep"),
     {
         "parameters": {
             **_PROMISE,
@@ -60,6 +60,7 @@ MANIFEST = checks.manifest_of(
             "epsilon?": from_to(0, 10**300, int, float),
             **IF_SET,
         },
+        "levels?": checks.LEVELS,
         "counts": dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT),
     },
 )
@@ -85,7 +86,7 @@ def check_columns(release: Release, findings: Findings) -> bool:
     in_order = attributes == sorted(attributes, reverse=True)
     facts = {
         "columns:head": columns[: len(expected)] == expected,
-        "columns:tail": in_order and not reserved and not set(attributes) - {"sensitive", "keep"},
+        "columns:tail": in_order and not reserved and not set(attributes) - {"sensitive", "quasi", "keep"},
     }
     sound = findings.expect_all(facts)
     return checks.check_columns(release, findings) and sound and _check_types(release, findings)
@@ -96,6 +97,8 @@ def _check_types(release: Release, findings: Findings) -> bool:
     kinds = {name: schema.field(name).type for name in schema.names}
     for name in columns_of(release, "low", "high", "mean"):
         findings.expect("columns:numbers", kinds[name] == pa.float64(), name=name)
+    for name in columns_of(release, "quasi"):
+        findings.expect("columns:labels", plain_type(kinds[name]) == pa.string(), name=name)
     facts = {"columns:group": release.manifest["columns"][0]["type"] == "int32"}
     if release.manifest["series"]["pattern"]:
         level, is_list = kinds[LEVEL], pa.types.is_list(kinds[LEVEL])
@@ -147,6 +150,8 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     perturbs = parameters.get("l_method") == "perturb"
     facts = {
         "statements:both": not in_both,
+        "statements:levels-of": list(evidence.release.manifest.get("levels", {}))
+        == columns_of(release, "quasi"),
         "statements:segment": (parameters.get("representation") == "paa") == ("segment" in parameters),
         "statements:epsilon": perturbs == bool(parameters.get("epsilon")),
     }

@@ -17,7 +17,7 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,15 @@ from timeveil.domain.release import Ledger, Release, decode_dictionaries, row_ke
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.errors import ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
 from timeveil.models.series.method.diversity import columns_to_group, diversified
 from timeveil.models.series.method.grouping import categories_of, eligible, regrouped
 from timeveil.models.series.method.means import group_means
 from timeveil.models.series.method.paper import kapra, naive
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, Symbols, numbered_as_met
-from timeveil.models.series.method.people import in_layers, layers_of
+from timeveil.models.series.method.people import in_layers, layers_of, require_k_series
+from timeveil.models.series.method.quasi import Quasi
 from timeveil.models.series.method.settling import group_numbers, settled_order
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
@@ -71,6 +72,7 @@ def anonymize_series(
     publish_values: Sequence[str] | None = None,
     publish_pattern: Sequence[str] | None = None,
     fill: str | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
     zone: str | None = None,
     unit: str | None = None,
     time_format: str | None = None,
@@ -121,22 +123,22 @@ def anonymize_series(
         hint = "name a column with {sensitive}, or leave {l} out"
         raise RolesError(f"l is {parameters.l}, and no column is sensitive", hint=hint, code="role-missing")
     progress("reading", 0.0)
-    relation = read_series(table, roles, **parameters.reading("fold_spellings"))
+    relation = read_series(table, roles, quasi=True, **parameters.reading("fold_spellings"))
     relation = with_risks(relation, parameters.accept_risk)
     refuse_repetition(relation, parameters)
     collection = collect(relation, parameters.fill, several=True)
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)
-    _require_k_series(collection, parameters.k)
+    require_k_series(collection, parameters.k)
     published = published_instants(parameters, collection.instants)
     _require_free_names(collection.instants, relation.roles, _ends(parameters))
     grouped = columns_to_group(collection.attributes, sensitive, parameters)
+    quasi = Quasi(collection.attributes, relation.roles.quasi_columns, parameters.hierarchies)
     # Of all work a tenth is behind before the method, and 85 % after it.
-    partition = _partition(
-        collection, sensitive, grouped, parameters, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
-    )
+    ahead: Progress = lambda doing, share: progress(doing, 0.1 + 0.75 * share)  # noqa: E731 as short as it can be
+    partition = _partition(collection, sensitive, grouped, quasi, parameters, ahead)
     progress("publishing", 0.85)
-    pair = assemble(parameters, relation, collection, published, partition, grouped, seed)
+    pair = assemble(parameters, relation, collection, published, partition, grouped, quasi, seed)
     progress("done", 1.0)
     return pair
 
@@ -145,6 +147,7 @@ def _partition(
     collection: Collection,
     sensitive: tuple[str, ...],
     grouped: tuple[str, ...],
+    quasi: Quasi,
     parameters: SeriesParameters,
     progress: Progress,
 ) -> Partition:
@@ -160,9 +163,16 @@ def _partition(
         partition = partitioned(values, parameters, progress)
         return regrouped(partition, values, settled, parameters).back_from(order, len(rows))
 
+    def in_regions(rows: Labels, progress: Progress) -> Partition:
+        """Groups of these series with near quasi-identifiers."""
+        region = quasi.regions(rows, parameters.k)
+        if grouped or not region.any():
+            return formed(rows, progress)
+        return in_layers(region, lambda part, _: formed(rows[part], silent), progress, "regions")
+
     if collection.person is None:
-        return formed(np.arange(len(matrix)), progress)
-    return in_layers(layers_of(matrix, attributes, collection.person), formed, progress)
+        return in_regions(np.arange(len(matrix)), progress)
+    return in_layers(layers_of(matrix, attributes, collection.person), in_regions, progress)
 
 
 def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
@@ -179,7 +189,7 @@ def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress
 
 
 def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Customised:
-    """The instants whose values, and those whose pattern, are published, in the order of time (§6.1).
+    """The instants whose values, and the features whose symbols, are published, in order of time (§6.1).
 
     Groups are formed on all instants whatever is published of them, so what is left out costs no promise.
     """
@@ -202,27 +212,9 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
             "is left out: a pattern says nothing about values without an instant that has both",
             hint="name at least one instant in both; two that differ much are better",
         )
+    if parameters.representation != "sax" and pattern:
+        pattern = representation_of(parameters.as_arguments(), len(instants)).names(instants)
     return values, pattern
-
-
-def _require_k_series(collection: Collection, k: int) -> None:
-    series = collection.size
-    most = 1 if collection.person is None or not series else int(np.bincount(collection.person).max())
-    if most > 1 and series // most < k:
-        share = f"one person has {most:,} of {series:,} series, more than 1 in {k}"
-        raise InfeasibleError(
-            f"{share}, so they cannot all be in groups of {k} different people",
-            hint=f"lower {{k}} to at most {series // most}, or leave out some series of that person",
-            code="too-few-people",
-            facts={"people": series // most, "k": k, "best_k": series // most},
-        )
-    if series < k:
-        count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
-        hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
-        message = f"the table holds {count}, so no envelope can be shared by {k}"
-        hint = hints.get(series, f"lower {{k}} to at most {series}")
-        facts = {"people": series, "k": k, "best_k": series}
-        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
 def _ends(parameters: SeriesParameters) -> dict[str, str]:
@@ -233,7 +225,7 @@ def _ends(parameters: SeriesParameters) -> dict[str, str]:
 def _require_free_names(instants: Sequence[str], roles: Roles, ends: Iterable[str]) -> None:
     """The columns that the release adds must not be the caller's."""
     added = {"group", "pattern", "level", *(f"{name}_{end}" for name in instants for end in ends)}
-    clashing = [name for name in (*roles.sensitive, *roles.keep) if name in added]
+    clashing = [name for name in (*roles.sensitive, *roles.quasi_columns, *roles.keep) if name in added]
     if clashing:
         names = ", ".join(f"`{name}`" for name in clashing)
         message = f"the release needs the name {names} for its own column"
@@ -247,13 +239,12 @@ def assemble(
     published: Customised,
     partition: Partition,
     grouped: tuple[str, ...],
+    quasi: Quasi,
     seed: int | None,
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     instants, (values, pattern) = collection.instants, published
     places = representation_of(parameters.as_arguments(), len(instants)).names(instants)
-    if parameters.representation != "sax" and pattern:
-        pattern = places
     matrix = collection.matrix[:, [instants.index(name) for name in values]]
     low, high = envelopes(matrix, partition.group)
     if parameters.round_outward is not None:
@@ -266,6 +257,7 @@ def assemble(
     if parameters.l is not None:
         moved = [name for name in relation.roles.sensitive if name not in grouped]
         attributes, perturbed = diversified(attributes, moved, cell_of, parameters, seed)
+    attributes, label_levels = quasi.labelled(attributes, partition.group)
     # A number for each series in the order of what its row shows apart from the envelope.
     ranks = pa.array(np.append(rank, -1)[cell_of])
     visible = [ranks, *attributes.columns]
@@ -292,9 +284,9 @@ def assemble(
     hint = 'withhold nobody with {method="adaptive"}'
     if grouped:
         hint = "lower {l}" if (parameters.l or 0) > 2 else "leave {l} out"
-    everyone = collection.size + collection.dropped
     if collection.dropped > collection.size - len(order):
         hint = 'fill in missing readings with {fill="linear"}'
+    everyone = collection.size + collection.dropped
     refuse_loss(parameters, everyone - len(order), everyone, "series", hint)
     subgroup, first = numbered_as_met(cell)
     promise = KPAnonymity(parameters.k, parameters.p, parameters.l, rows=relation.roles.respondent is None)
@@ -314,6 +306,7 @@ def assemble(
             **({"grouped": list(grouped)} if grouped else {}),
             **({} if collection.person is None else {"several": True}),
         },
+        **({"levels": label_levels} if label_levels else {}),
         "columns": _columns(values, relation, data.schema, _ends(parameters)),
         "parameters": _published_parameters(parameters, published),
         "counts": {
@@ -334,7 +327,8 @@ def assemble(
         **relation.exceptions,
         **partition.facts,
     }
-    ledger = Ledger("series", _entries(collection, order, group, subgroup), relation, facts=facts)
+    entries = _entries(collection, order, group, subgroup)
+    ledger = Ledger("series", entries, relation, quasi.mappings, facts)
     return Release(promise, manifest, {"data": data}), ledger
 
 
@@ -368,6 +362,7 @@ def _columns(
     """Name, role and type of every published column; group, pattern and level are named after their role."""
     roles = {f"{name}_{end}": role for name in values for end, role in ends.items()}
     roles |= dict.fromkeys(relation.roles.sensitive, "sensitive") | dict.fromkeys(relation.roles.keep, "keep")
+    roles |= dict.fromkeys(relation.roles.quasi_columns, "quasi")
     columns = []
     for field in schema:
         listed = pa.types.is_list(field.type)
