@@ -7,6 +7,7 @@ from statistics import NormalDist, fmean, median, pstdev
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.sabotage.tampering import section, with_values
 
@@ -187,3 +188,10 @@ def test_weights_and_sequences_are_those_of_linear_algebra(representation: Repre
     on_features, slack = representation.weights(weights, 1.0)
     off = np.abs(drifting @ weights - representation.features(drifting) @ on_features)
     assert (off <= slack + 1e-9).all()
+
+
+def test_huge_numbers_are_attacked_without_a_warning() -> None:
+    matrix = np.random.default_rng(1).normal(size=(40, 3)) * 1e200
+    table = pa.table({f"t{place}": matrix[:, place] for place in range(3)})
+    pair = tv.anonymize_series(table, tv.Roles(series=["t0", "t1", "t2"]), k=4, p=2, effort=0)
+    assert tv.attack(*pair, tv.SeriesAdversary(2)).worst <= 1 / 2

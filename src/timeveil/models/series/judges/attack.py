@@ -335,8 +335,9 @@ class Boxes:
         # People of whom the same sides are known are searched for together.
         _, kind = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
         order = np.argsort(kind, kind="stable")
-        deviation = known_low.std(axis=0) if len(people) else np.ones(self.low.shape[1])
-        scale = np.where(deviation > 0, deviation, 1.0)
+        # Halves, so that the range of numbers of any size is one.
+        reach = np.ptp(known_low / 2, axis=0) if len(people) else np.ones(self.low.shape[1])
+        scale = np.where(reach > 0, reach, 1.0)
         # A line per side: the search looks at one side of many boxes at a time.
         sides = (self.low, self.high, known_low, self.known_high[people])
         lines = [np.ascontiguousarray(side.T) for side in sides]
