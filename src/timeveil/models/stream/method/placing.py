@@ -212,15 +212,13 @@ class Placement:
         if people:
             turns = self.chance.words(number, TURNS, len(values)).argsort().tolist()
             values = [values[turn] for turn in turns]
+        parts = [(origin, value, n) for value in values for origin, n in slot.published[value].items()]
         # The slot's own records first, then guests from ever further: `_trim` takes records off the end.
-        for origin in sorted(origins, reverse=True):
-            for value in values:
-                count = slot.published[value].get(origin, 0)
-                if count:
-                    records = self._take(origin, value, count, people, present, window)
-                    chosen.setdefault(value, []).append(records)
-                    if origin != number:
-                        guests.setdefault(origin, []).extend(records.tolist())
+        for origin, value, count in sorted(parts, key=lambda part: -part[0]):
+            records = self._take(origin, value, count, people, present, window)
+            chosen.setdefault(value, []).append(records)
+            if origin != number:
+                guests.setdefault(origin, []).extend(records.tolist())
         counts = {value: slot.counts[value] for value in sorted(chosen)}
         if people and sum(len(part) for parts in chosen.values() for part in parts) < slot.size:
             counts = self._trim(number, chosen, guests)
