@@ -23,7 +23,8 @@ from timeveil.errors import (
 from timeveil.evidence.conditions import Not
 from timeveil.evidence.published import WindowCount
 from timeveil.explore.exploration import Exploration, Setting
-from timeveil.explore.sweep import explore, profile
+from timeveil.explore.profiling import profile
+from timeveil.explore.sweep import explore
 from timeveil.folder import open_ledger, open_release, verify, write
 from timeveil.judging import answer, attack, measure
 from timeveil.models.events.judges.attack import Breach
@@ -33,6 +34,7 @@ from timeveil.models.events.method import Hierarchy, generalize_time
 from timeveil.models.events.parameters import Adversary
 from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.patterns.judges.profile import PatternProfile
 from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence, TopPatterns
 from timeveil.models.patterns.method import sanitize_patterns
 from timeveil.models.patterns.parameters import PatternAdversary
@@ -40,6 +42,7 @@ from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
 from timeveil.models.series.judges.means import MeanValue
 from timeveil.models.series.judges.measure import SeriesLoss
+from timeveil.models.series.judges.profile import SeriesProfile
 from timeveil.models.series.judges.query import (
     Complex,
     ExpressionRange,
@@ -51,32 +54,26 @@ from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
+from timeveil.models.stream.judges.profile import StreamProfile
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher, publish_stream
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.reading import read
 from timeveil.report import Report, report
 from timeveil.shifting import Shifted, shift_dates
+from timeveil.suggesting import ColumnProfile, Suggestion, suggest
 
-__all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "Comparison", "Complex"]
-__all__ += ["Distinct", "EngineError", "Entropy", "Estimate", "Exploration", "ExpressionRange"]
-__all__ += ["Granularity", "Guarantee", "Hierarchy"]
-__all__ += ["InfeasibleError", "InputError", "InternalError", "KAnonymity", "KPAnonymity"]
-__all__ += ["LDiversity", "Ledger", "Line", "Loss", "MeanValue", "NoInferenceChannel", "Not"]
-__all__ += ["ParameterError", "PatternAdversary", "PatternBreach", "PatternLoss", "PatternRange"]
-__all__ += ["PatternSimilarity"]
+__all__ = ["Adversary", "AtMost", "Breach", "BundleError", "Closeness", "ColumnProfile", "Comparison"]
+__all__ += ["Complex", "Distinct", "EngineError", "Entropy", "Estimate", "Exploration"]
+__all__ += ["ExpressionRange", "Granularity", "Guarantee", "Hierarchy", "InfeasibleError", "InputError"]
+__all__ += ["InternalError", "KAnonymity", "KPAnonymity", "LDiversity", "Ledger", "Line", "Loss"]
+__all__ += ["MeanValue", "NoInferenceChannel", "Not", "ParameterError", "PatternAdversary"]
+__all__ += ["PatternBreach", "PatternLoss", "PatternProfile", "PatternRange", "PatternSimilarity"]
 __all__ += ["PatternSupport", "PrivateArtifactError", "Profile", "PublishedSlot", "RangeCount"]
 __all__ += ["Relation", "Release", "Report", "Roles", "RolesError", "RuleConfidence", "SeriesAdversary"]
-__all__ += [
-    "SeriesBreach",
-    "SeriesLoss",
-    "Setting",
-    "Shifted",
-    "StreamAdversary",
-    "StreamBreach",
-    "StreamLoss",
-]
-__all__ += ["StreamPublisher", "TimeveilError", "TopPatterns", "Verdict", "Violation", "WindowCount"]
-__all__ += ["__version__", "anonymize_series", "answer", "attack", "compare", "estimate_patterns"]
-__all__ += ["estimate_ranges", "explore", "generalize_time", "granularity", "hour_of_day", "measure"]
-__all__ += ["month_of_year", "open_ledger", "open_release", "profile", "publish_stream", "read", "report"]
-__all__ += ["sanitize_patterns", "shift_dates", "verify", "weekday", "write"]
+__all__ += ["SeriesBreach", "SeriesLoss", "SeriesProfile", "Setting", "Shifted", "StreamAdversary"]
+__all__ += ["StreamBreach", "StreamLoss", "StreamProfile", "StreamPublisher", "Suggestion"]
+__all__ += ["TimeveilError", "TopPatterns", "Verdict", "Violation", "WindowCount", "__version__"]
+__all__ += ["anonymize_series", "answer", "attack", "compare", "estimate_patterns", "estimate_ranges"]
+__all__ += ["explore", "generalize_time", "granularity", "hour_of_day", "measure", "month_of_year"]
+__all__ += ["open_ledger", "open_release", "profile", "publish_stream", "read", "report"]
+__all__ += ["sanitize_patterns", "shift_dates", "suggest", "verify", "weekday", "write"]

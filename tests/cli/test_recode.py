@@ -19,7 +19,7 @@ RUN = (
 
 @pytest.fixture
 def visits(here: Path) -> None:
-    pcsv.write_csv(clinic_visits(rows=2000, seed=2), "visits.csv")
+    pcsv.write_csv(clinic_visits(rows=800, seed=2), "visits.csv")
 
 
 @pytest.mark.parametrize("way", ["refined", "local", "tiling"])
@@ -106,6 +106,4 @@ def test_a_profile_says_what_each_way_would_lose_and_risk(cli: Cli, visits: None
     start = next(number for number, text in enumerate(said) if text.startswith("--k 4 --recode"))
     rows = [text.split()[:2] for text in said[start + 1 : start + 5]]
     assert rows == [[name, f"{lost:.1f}"] for name, lost in bits.items()]
-    assert (
-        "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}00 --granularity day").out
-    )
+    assert "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}0 --granularity day").out

@@ -140,7 +140,7 @@ def test_what_cannot_be_continued_is_refused(cli: Cli, first: None) -> None:
     for option in ("--granularity week", "--choose loss"):
         refused(cli, f"{loose} --after first.ledger --append {option}", "cannot be set with `append`")
     refused(cli, f"{loose} --after first.ledger --append --recode local", "cannot be set with `append`")
-    for option in ("--recode tiling", "--engine duckdb", "--origin first", "--visits 2"):
+    for option in ("--engine duckdb", "--origin first", "--visits 2"):
         refused(cli, f"{loose} --after first.ledger {option}", "cannot be combined with `after`")
     twice = VISITS.set_column(VISITS.num_columns - 1, "case", pa.array([7] * 900))
     save("later.csv", twice, [900])
@@ -191,6 +191,20 @@ def test_a_release_in_the_way_is_named(cli: Cli, first: None) -> None:
     assert said.code == 3
     assert "because of earlier release 1" in " ".join(said.err.split())
     assert not Path("out").exists()
+
+
+def test_a_promise_about_values_is_not_blamed_on_an_earlier_release(cli: Cli, here: Path) -> None:
+    """The table is the same as before, so that whatever is withheld now is withheld for the values."""
+    save("visits.csv", VISITS)
+    run = f"generalize-time visits.csv {ROLES} --granularity all"
+    assert cli(f"{run} --suppress 0.01 --out first --ledger first.ledger").code == 0
+    run = f"{run} --protect result=at-most:0.8 --after first.ledger"
+    said = cli(f"{run} --suppress 0.01 --out none")
+    assert (said.code, "earlier release" in said.err) == (3, False), said.err
+    assert "keeps what else is promised" in " ".join(said.err.split())
+    said = cli(f"{run} --suppress 0.9 --allow-loss --out out --ledger ledger")
+    words = " ".join(said.out.split())
+    assert (said.code, "because of what was published before or in groups that break" in words) == (0, True)
 
 
 def test_what_was_shown_already_cannot_be_mended(cli: Cli, first: None) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import judges as oracle
 
 from timeveil.domain.release import Release
@@ -19,7 +20,7 @@ from timeveil.judging import answer, attack, measure, verify
 from timeveil.models.events.judges.profile import profile
 from timeveil.models.events.parameters import Adversary
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=some(300), deadline=None)
 AXES = st.sampled_from([oracle.DATES, oracle.CIVIL, oracle.ZONED, oracle.DAYS])
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import judges as oracle
 from tests.oracles import judges_series
 from tests.oracles import judges_stream as stream_oracle
@@ -26,7 +27,9 @@ from timeveil.folder.manifest import as_json
 from timeveil.judging import verify
 from timeveil.models.events.judges.manifest import MANIFEST
 
-SOME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(
+    max_examples=some(600), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 ODD = st.recursive(
     st.none()
     | st.booleans()
@@ -196,7 +199,7 @@ def slots(request, tmp_path_factory):
     return folder
 
 
-@settings(SOME, max_examples=60)
+@settings(SOME, max_examples=some(300))
 @given(st.data())
 def test_odd_slots_get_a_verdict_or_an_error_of_ours(slots, data):
     """One slot may be damaged, or all of them in the same way."""

@@ -109,7 +109,7 @@ def label_at(row, step):
 @given(
     st.integers(0, 10**9),
     st.integers(2, 3),
-    st.sampled_from(["local", "refined"]),
+    st.sampled_from(["local", "refined", "tiling"]),
     st.sampled_from([0.0, 0.2, 0.6]),
     st.sampled_from([None, {"what": "at-most:2/3"}]),
 )

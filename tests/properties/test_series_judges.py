@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import judges_series as oracle
 
 from timeveil.domain.release import Release
@@ -21,7 +22,7 @@ from timeveil.models.series.method import anonymize_series
 from timeveil.models.series.parameters import SeriesAdversary
 
 FEW = settings(max_examples=15, deadline=None)
-SOME = settings(max_examples=100, deadline=None)
+SOME = settings(max_examples=some(500), deadline=None)
 
 
 @st.composite

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import some
 from tests.oracles import judges_stream as oracle
 
 from timeveil.domain.release import Release
@@ -109,7 +110,7 @@ def test_a_foreign_slot_is_noticed(found, data):
     assert "slot" in codes(with_counts(release, first_slot="never"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(600), deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.data())
 def test_the_bounds_of_a_bucket_are_met_by_some_assignment_and_by_none_exceeded(values, data):
     """Over every way to hand the values of a bucket to its records."""

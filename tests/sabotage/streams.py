@@ -838,7 +838,7 @@ def two_records_that_share_counterfeits(release, ledger, chance):
 
 
 @sabotage("stream invariant", "custodian", "signature")
-def counterfeits_beside_a_person_who_is_new(release, ledger, chance):
+def counterfeits_next_to_a_person_who_is_new(release, ledger, chance):
     """The person of a record that returned told to be somebody else."""
     key = chance.choice(_alone(release))
     [row] = [n for n in _published(ledger) if _place(ledger, n) == key]

@@ -29,10 +29,11 @@ from timeveil.cli import output
 from timeveil.cli.demo import demo
 from timeveil.cli.options import OnceEach, command
 from timeveil.cli.output import INTERRUPTED, Output, to_stdout
-from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, explore, profile
+from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, Suggest, explore, profile
 from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
+from timeveil.cli.serving import Serve
 from timeveil.domain.version import TOOL
 from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
 from timeveil.models import tables
@@ -42,9 +43,15 @@ __all__ = ["app", "main"]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _put_together = cache(typer.main.get_command)
-_PUBLISHING = (profile, *map(publishing_command, tables().values()), command(ServiceStatus), explore)
+_PUBLISHING = (
+    command(Suggest),
+    profile,
+    *map(publishing_command, tables().values()),
+    command(ServiceStatus),
+    explore,
+)
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
-_OTHERS = (*map(command, (ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
+_OTHERS = (*map(command, (Serve, ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
 _ALL: tuple[Any, ...] = (*_PUBLISHING, *_RELEASES, *_OTHERS)
 _FUNCTIONS = {function.__name__.replace("_", "-"): function for function in _ALL}
 _SUMMARIES = {name: str(function.__doc__).split("\n", 1)[0] for name, function in _FUNCTIONS.items()}

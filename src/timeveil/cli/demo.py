@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -47,7 +47,7 @@ def demo(
     run = Run(EventParameters, source, ROLES, {"k": K, "suppress": 0.01}, out=release, ledger=ledger)
     try:
         pyarrow.csv.write_csv(clinic_visits(rows=5_000, seed=0), source)
-        output.print(_risk_page(tv.profile(tv.read(source, ROLES), K)))
+        output.print(_risk_page(cast("tv.Profile", tv.profile(tv.read(source, ROLES), K))))
         outcome = publish(run)
         breach = tv.attack(tv.open_release(release), outcome.ledger, tv.Adversary())
         (folder / "attack.svg").write_text(attack_picture(breach).svg(), encoding="utf-8")
@@ -124,6 +124,8 @@ Look around in {folder}:
   release/       what may leave the building: data.parquet, release.json, README.txt
   visits.ledger  who is in which group; private
   attack.svg     the attack as a picture
+
+To see the same in the browser: timeveil serve --root {folder}
 """
 
 

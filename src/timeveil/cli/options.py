@@ -20,9 +20,7 @@ from timeveil.cli.output import Output
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
-from timeveil.jobs.request import is_given
 from timeveil.jobs.typed import lists_hint
-from timeveil.models import parameters_of
 
 Arguments: TypeAlias = Callable[[], Iterable[Argument]]
 _SEVERAL = ("names", "list", "mapping")
@@ -191,12 +189,3 @@ def help_text(declared: Parameter) -> str:
         return f"{meaning}."
     several = "; repeatable" if declared.kind in _SEVERAL else ""
     return f"{meaning}{several}: {' '.join(option_words(declared, declared.example))}"
-
-
-def refuse_foreign(lines: Mapping[str, Parameter], typed: Mapping[str, Any], model: str) -> None:
-    """Refuse an option about other models than that of the release: it would be ignored."""
-    for name, declared in lines.items():
-        if declared.models and model not in declared.models and is_given(typed[name]):
-            contents = " or ".join(parameters_of(model).contents for model in declared.models)
-            hint = f"leave {declared.typed} out"
-            raise ParameterError(f"`{declared.typed}` applies to releases of {contents} only", hint=hint)

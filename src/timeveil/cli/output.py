@@ -29,7 +29,7 @@ from timeveil.errors import EngineError, TimeveilError
 INTERRUPTED = 130
 SIGNALLED = 128
 _stop_codes: list[int] = []
-_written: dict[Path, int | None] = {}
+_written: dict[str, int | None] = {}
 """What is to be written, with the number of the file or folder that was there before."""
 
 MOST_NAMES = 3
@@ -83,8 +83,10 @@ class Output:
 
     def ledger(self, path: str, after: Iterable[str] | None = None) -> tv.Ledger:
         """Open a ledger and those of earlier releases, and warn if others could, too."""
+        from timeveil.reading.database import is_address
+
         ledger = tv.open_ledger(path, after=[self.ledger(earlier) for earlier in after or ()])
-        if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
+        if os.name == "posix" and not is_address(path) and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
             self.say(
                 f"warning: others can read or change the ledger `{path}`; shut them out: chmod 600 {path}"
             )
@@ -219,16 +221,19 @@ def terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 def note_written(*paths: str | Path) -> None:
     """These files or folders are about to appear or be replaced; a later message says which were."""
-    _written.update((Path(path), _inode(Path(path))) for path in paths)
+    _written.update((str(path), _inode(path)) for path in paths)
 
 
-def _inode(path: Path) -> int | None:
-    return path.stat().st_ino if path.exists() else None
+def _inode(path: str | Path) -> int | None:
+    return Path(path).stat().st_ino if Path(path).exists() else None
 
 
 def what_was_written() -> str:
     """What the command left on disk, in words: `published` and `visits.ledger` were written."""
-    names = [f"`{path}`" for path, before in _written.items() if _inode(path) not in (None, before)]
+    from timeveil.reading.database import is_address
+
+    appeared = (p for p, before in _written.items() if is_address(p) or _inode(p) not in (None, before))
+    names = [f"`{path}`" for path in appeared]
     if len(names) > MOST_NAMES:
         names[1:] = [f"{len(names) - 1:,} more"]
     return f"{' and '.join(names) or 'nothing'} {'were' if len(names) > 1 else 'was'} written"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,83 +16,111 @@ from timeveil.cli.options import Command
 from timeveil.cli.output import Output, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import READING, ExploreParameters, FileForm, ShiftParameters
-from timeveil.domain.parameter import optional, parameter
+from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.jobs.request import calendar_file, explorable, explored, run_to_explore
+from timeveil.jobs.request import PROFILED, calendar_file, explorable, explored, run_to_explore
 from timeveil.jobs.typed import plain_roles
-from timeveil.models import method_of
+from timeveil.models import method_of, tables
 from timeveil.models.events.parameters import EventParameters
 
-_PROFILED = ("k", "granularities", "definitions", "nulls", "fold_spellings", *READING)
+
+def _profiled() -> Iterator[Parameter]:
+    """The parameters that a risk depends on, none of them needed by every model."""
+    for name in (*PROFILED, *READING):
+        declared = next(table.table()[name] for table in tables().values() if name in table.table())
+        yield declared if declared.kind == "flag" else replace(declared, default=None)
 
 
 @options.takes(
     lambda: [
-        options.source(EventParameters.reads),
-        *options.columns(("respondent", "time", "until", "quasi", "cyclic"), ("respondent", "time")),
-        *(options.argument(EventParameters.table()[name]) for name in _PROFILED),
+        options.source("Table to read, such as visits.csv or visits.xlsx, or a folder of such files."),
+        *options.columns([name for name in Columns.table() if name not in ("event", "keep", "drop")]),
+        *map(options.argument, _profiled()),
     ]
 )
 def profile(output: Output, **given: Any) -> int:
-    """Show the risk of a table as it is; exit 0 if it is already k-anonymous, 1 if not.
+    """Show the risk of a table as it is; exit 0 if it could be published like that, 1 if not.
 
-    Per granularity: how many people would be alone or in a group of fewer than k, and what a count of
-    rows would claim. Then what each way of recoding would lose and risk, if there are at most 50,000 rows.
-    Only the columns named are read.
+    Of events with --k, by granularity: how many people would be alone or in a group of fewer than k, and what
+    a count of rows would claim. Then what each way of recoding would lose and risk, if there are at most
+    50,000 rows. Of a stream with --sensitive and --l: which slots keep an l as they are. Of series: who is
+    alone with known values. Of items: small groups that true counts reveal. Only the columns named are read.
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
-    from timeveil.calendar.definitions import from_toml
-    from timeveil.jobs.publish import refuse_empty
+    from timeveil.jobs.profile import profile_run, run_to_profile
 
-    parameters = EventParameters(**{name: given[name] for name in _PROFILED if given[name] is not None})
-    calendar = parameters.definitions
-    definitions = None if calendar is None else from_toml(calendar_file(Path(calendar)))
-    columns = {name: given[name] for name in Columns.table() if given.get(name)}
-    roles = plain_roles({**columns, "drop": REST})
+    run = run_to_profile(given["source"], given)
     with output.progress() as progress:
-        progress("reading", 0.0)
-        relation = tv.read(given["source"], roles, **parameters.reading("nulls", "fold_spellings"))
-        refuse_empty(relation)
-        progress("counting people", 0.5)
-        risk = tv.profile(relation, parameters.k, parameters.granularities, definitions, ways=True)
-    identifying = [*roles.quasi_columns, given["time"]]
-    lines = _risk_lines(risk, relation.source or given["source"], identifying, output.width)
+        risk, page = profile_run(run, progress)
+    lines = page.lines(output.width)
+    if isinstance(risk, tv.Profile):
+        lines = _risk_lines(risk, page, output.width)
     output.result("\n".join(lines), risk.as_dict())
-    return 0 if risk.already_anonymous else VIOLATED
+    return 0 if risk.safe else VIOLATED
 
 
-def _risk_lines(risk: tv.Profile, source: str, known: list[str], width: int) -> list[str]:
-    """The profile as a page."""
+def _risk_lines(risk: tv.Profile, page: Any, width: int) -> list[str]:
+    """The profile of events as a page, with the ways of recoding."""
     from timeveil.models.events.words import profile_lines
-    from timeveil.page.wording import aligned, cell, counted, people, quoted, share, wrapped
+    from timeveil.page.wording import aligned, cell, share, wrapped
 
-    k, spread = risk.k, risk.rows_per_person
-    rows = (
-        f"{counted(risk.rows, 'row')} of {people(risk.people)}: a median of "
-        f"{counted(round(spread['median']), 'row')} per person, {spread['max']:,.0f} at most."
-    )
-    if risk.rows_incomplete:
-        rows += f" {counted(risk.rows_incomplete, 'row')} without a person or a time left out."
-    verdict = f"holds: the table is already {k}-anonymous."
-    if not risk.already_anonymous:
-        verdict = (
-            f"not yet {k}-anonymous: {risk.as_it_stands.people_below_k:,} of {people(risk.people)} are in a "
-            f"group of fewer than {k}."
-        )
-    head = wrapped(f"{source} -> what {quoted(known)} reveal to an outsider", width)
     losses = [
         ("", "bits lost", "people singled out"),
-        (f"--k {k} --recode", "per row", "by 2 known visits"),
+        (f"--k {risk.k} --recode", "per row", "by 2 known visits"),
         *((way.recode, cell("bits", way.bits), share(way.singled_out)) for way in risk.ways),
     ]
     ways = aligned(losses) if risk.ways else []
     if risk.ways_left_out:
         ways = wrapped(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.", width)
-    head += wrapped(rows, width)
-    return [*head, "", *profile_lines(risk), "", *ways, "", *wrapped(verdict, width)]
+    rows, verdict = (wrapped(sentence, width) for sentence in page.sentences)
+    return [*wrapped(page.title, width), *rows, "", *profile_lines(risk), "", *ways, "", *verdict]
+
+
+class Suggest(FileForm, Command):
+    """Propose a role for every column of a table, with the reason, as a job file to edit.
+
+    Nothing is decided: read every line, change what is wrong, and publish with `timeveil run`.
+
+    Example: timeveil suggest visits.csv --out visits.toml
+    """
+
+    source: str = parameter(EventParameters.reads, metavar="IN", positional=True)
+    out: str | None = optional(
+        "New job file; without it, only the proposal is printed.", "visits.toml", "FILE"
+    )
+    method: str | None = optional(
+        "Command to publish with; the one that fits best if not set.", "publish-stream", "COMMAND"
+    )
+
+    def run(self, output: Output) -> None:
+        from timeveil.page.wording import aligned, share, wrapped
+
+        refuse_file(self.out, "the job file", private=True)
+        form = {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet")}
+        with output.progress() as progress:
+            progress("reading", 0.0)
+            proposal = tv.suggest(self.source, command=self.method, **form)
+        rows = [("column", "type", "values", "people alone", "role")]
+        reasons = []
+        for column in proposal.columns:
+            singled_out = share(column.singled_out)
+            rows.append((column.name, column.type, f"{column.values:,}", singled_out, column.role))
+            reasons += wrapped(f"{column.name}: {column.reason}.", output.width, "", "  ")
+        lines = [
+            f"{self.source} -> {proposal.command}",
+            proposal.reason,
+            "",
+            *aligned(rows, left=2),
+            "",
+            *reasons,
+        ]
+        if self.out is not None:
+            write_file(self.out, proposal.job_text(Path(self.out).parent), private=True)
+            lines += ["", f"{self.out}: check every line, then run it: timeveil run {self.out}"]
+        output.result("\n".join(lines), proposal.as_dict())
 
 
 class ExploringOptions(ExploreParameters):

@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import (
-    Command,
-    LedgerCommand,
-    ReleaseCommand,
-    argument,
-    earlier_ledgers,
-    refuse_foreign,
-    takes,
-)
+from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, argument, earlier_ledgers, takes
 from timeveil.cli.output import Output, note_written, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import Particulars
@@ -24,6 +16,7 @@ from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.wording import printable
 from timeveil.errors import BundleError, ParameterError
 from timeveil.jobs.request import is_given, particulars
+from timeveil.jobs.typed import refuse_other_models
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
 
 
@@ -48,12 +41,13 @@ class Verify(ReleaseCommand):
         from timeveil.folder import writing
         from timeveil.folder.opening import judged
         from timeveil.folder.placing import refuse_nested
+        from timeveil.reading.database import is_address
 
-        if self.rewrite is not None:
+        if self.rewrite is not None and not is_address(self.rewrite):
             refuse_nested(Path(self.rewrite))
         ledger = None if self.ledger is None else output.ledger(self.ledger, self.after)
         with output.progress() as progress:
-            evidence, verdict, sound = judged(Path(self.folder), ledger, progress)
+            evidence, verdict, sound = judged(self.folder, ledger, progress)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
         model = model if model in FOLDERS else None
         lines = _verdict_lines(verdict, self.folder, model, output.width)
@@ -72,10 +66,11 @@ class Verify(ReleaseCommand):
 
 def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
     """The verdict, then what was violated or else what was checked."""
+    from timeveil.folder.opening import label
     from timeveil.page.wording import numbered, wrapped
 
     scope = parameters_of(model or "time").scopes[verdict.scope]
-    head = f"{'holds' if verdict else 'violated'}: `{printable(Path(folder).resolve().name)}`, {scope}"
+    head = f"{'holds' if verdict else 'violated'}: `{printable(label(folder))}`, {scope}"
     messages = (wrapped(printable(violation.message), width, "  ") for violation in verdict.violations)
     checks = numbered(verdict.checks, width) if verdict else []
     return [*wrapped(head, width), *(line for lines in messages for line in lines), *checks]
@@ -159,7 +154,7 @@ def attack(output: Output, **typed: Any) -> None:
     refuse_file(options.picture, private=True)
     release = tv.open_release(options.folder)
     model = str(release.manifest["model"])
-    refuse_foreign({**AttackOptions.table(), **adversary_options()}, typed, model)
+    refuse_other_models({**AttackOptions.table(), **adversary_options()}, typed, model)
     pictures = part(model, "words.pictures")
     if options.picture is not None and not hasattr(pictures, "attack_picture"):
         message = f"there is no picture of an attack on {parameters_of(model).contents}"
@@ -264,7 +259,7 @@ def _damaged(names: Sequence[str], folders: Sequence[str]) -> tv.Comparison:
     """What is wrong, as `verify` says it, and no number that rests on damaged files."""
     from timeveil.folder.opening import judged
 
-    judgements = [judged(Path(folder)) for folder in folders]
+    judgements = [judged(folder) for folder in folders]
     models = ("" if j.evidence is None else str(j.evidence.release.manifest["model"]) for j in judgements)
     verdicts = (judgement.verdict for judgement in judgements)
     reason = "A release that is not as it was written is no choice, and nothing is compared."
@@ -300,7 +295,7 @@ class Plot(ReleaseCommand):
         if model not in ("series", "patterns"):
             hint = "name a folder that `anonymize-series` or `sanitize-patterns` wrote"
             raise ParameterError("only a release of series or of patterns can be drawn", hint=hint)
-        refuse_foreign(type(self).table(), vars(self), model)
+        refuse_other_models(type(self).table(), vars(self), model)
         pictures = part(model, "words.pictures")
         evidence = gather(release, None if self.ledger is None else output.ledger(self.ledger))
         if model == "series":

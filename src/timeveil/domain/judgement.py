@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from timeveil.domain.notebook import Shown
 from timeveil.domain.wording import counted
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Shown):
     """Truthy if and only if every check passed.
 
     `scope` is how much could be checked: `recipient`, what anyone can see in the published tables, or

@@ -33,11 +33,9 @@ LONGEST = 200  # characters of a text at the head of a report
 class FileForm(Parameters):
     """What a file looks like; what is not set is found out."""
 
-    decimal: Decimal | None = optional(
-        "What is before the decimals of a number, where the file does not show it.", "comma"
-    )
+    decimal: Decimal | None = optional("Decimal separator, where the file does not show it.", "comma")
     delimiter: Delimiter | None = optional(
-        "What is between the cells of a CSV file, where its header does not show it.", "semicolon"
+        "Delimiter of a CSV file, where its header does not show it.", "semicolon"
     )
     encoding: str | None = optional("Encoding of a text file that is not UTF-8.", "cp1252", "NAME")
     sheet: str | None = optional("Sheet of a workbook; the first one with cells if not set.", "2024", "NAME")
@@ -69,7 +67,7 @@ class Reading(FileForm):
 
 def fold_spellings() -> Any:
     """The line that every method has."""
-    meaning = "Treat spellings of a person, sensitive value or item that look alike as one; else refused."
+    meaning = "Count spellings of a person, sensitive value or item that look alike as one; else refused."
     return parameter(meaning, default=False)
 
 

@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.guarantee import Guarantee
+from timeveil.domain.notebook import Shown
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Stored
+from timeveil.errors import EngineError, ParameterError, raising
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
 
 
 def decode_dictionaries(table: pa.Table) -> pa.Table:
@@ -30,6 +38,13 @@ def decode_dictionaries(table: pa.Table) -> pa.Table:
     """
     kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
+
+
+def _library(name: str) -> Any:
+    """Another library, or a clear error where it is not installed."""
+    error = EngineError(f"`{name}` is not installed", hint=f"install it with `pip install {name}`")
+    with raising(error, on=ImportError):
+        return import_module(name)
 
 
 def _copied(table: pa.Table) -> pa.Table:
@@ -54,12 +69,47 @@ class Deferred:
     def read(self) -> pa.Table:
         return self._table
 
+    @property
+    def num_rows(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._table.schema
+
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         return iter(self._table.to_batches())
 
 
+class Facts(Mapping[str, Any]):
+    """Facts about a run by name; those of `later` take long, and are computed when they are first read.
+
+    >>> facts = Facts({"people": 3, "bits": None}, {"bits": lambda: 2.5})
+    >>> facts["bits"], dict(facts)
+    (2.5, {'people': 3, 'bits': 2.5})
+    """
+
+    def __init__(self, known: Mapping[str, Any], later: Mapping[str, Callable[[], Any]]) -> None:
+        self._known, self._later = dict(known), dict(later)
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._later:
+            self._known[name] = self._later.pop(name)()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy or pickle the facts, and nothing that they are computed from."""
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(Shown):
     """Tables to publish, the promise they keep, and a manifest that describes them.
 
     The order of the rows follows from the published values alone. There is no respondent, no dropped column
@@ -84,12 +134,28 @@ class Release:
         """One table, a batch at a time, so that a release larger than memory can be read."""
         return iter(self.parts[name].to_batches())
 
+    def to_pandas(self, name: str = "data") -> pd.DataFrame:
+        """One table as a pandas data frame."""
+        _library("pandas")
+        return self._read(name).to_pandas()
+
+    def to_polars(self, name: str = "data") -> pl.DataFrame:
+        """One table as a polars data frame."""
+        return _library("polars").from_arrow(self._read(name))
+
+    def to_duckdb(self, name: str = "data") -> duckdb.DuckDBPyRelation:
+        """One table as a DuckDB relation, on DuckDB's default connection."""
+        return _library("duckdb").from_arrow(self._read(name))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy or pickle the rows, and nothing that they were made from."""
         tables = {name: _copied(table) for name, table in self.tables.items()}
         return Release, (self.guarantee, self.manifest, tables)
 
     def _read(self, name: str) -> pa.Table:
+        if name not in self.parts:
+            hint = f"there are {', '.join(f'`{part}`' for part in self.parts)}"
+            raise ParameterError("the release has no table of this name", hint=hint)
         part = self.parts[name]
         return part if isinstance(part, pa.Table) else part.read()
 

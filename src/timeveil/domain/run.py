@@ -28,7 +28,8 @@ class Columns(Parameters):
     )
     time: str | None = _column("Time column.", "taken_at")
     until: tuple[str, ...] = _column(
-        "Further time of a row; only the duration since the time is published, as a quasi-identifier.",
+        "Second time of a row, such as its end; only the duration since the time is published, as a "
+        "quasi-identifier.",
         ["discharged"],
     )
     value: str | None = _column("Column of readings, if each row is one reading.", "kwh")
@@ -48,7 +49,7 @@ class Columns(Parameters):
         "NAME",
     )
     sensitive: tuple[str, ...] = _column(
-        "Column that outsiders must not learn about a person; its values are published.", ["result"]
+        "Sensitive column: published, but outsiders must not learn a person's value.", ["result"]
     )
     keep: tuple[str, ...] = _column("Further column to publish unchanged.", ["exam"])
     drop: tuple[str, ...] = _column("Column to leave out.", ["name"])
@@ -57,18 +58,23 @@ class Columns(Parameters):
 class Files(Parameters):
     """What a run writes."""
 
-    out: str = parameter("New folder for the release.", example="published", metavar="DIR", path=True)
+    out: str = parameter(
+        "New folder for the release, or a new schema: postgresql://host/database#schema.",
+        example="published",
+        metavar="DIR",
+        path=True,
+    )
     format: Literal["parquet", "csv"] = parameter(
         "Format of the release's tables.", default="parquet", example="csv"
     )
     ledger: str | None = optional(
-        "New file for the private ledger, readable by you only; without it no ledger is kept.",
+        "New file, or a new schema, for the private ledger, readable by you only; without it none is kept.",
         "private.ledger",
         "PATH",
         path=True,
     )
     overwrite: bool = parameter(
-        "Replace the release in that folder, which stays whole until the new one is verified.", default=False
+        "Replace the release that is there, which stays whole until the new one is verified.", default=False
     )
 
 

@@ -14,7 +14,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -35,6 +35,13 @@ PARTIAL = re.compile(r"\..+\.partial-(?:[0-9a-f]{16}|[a-z0-9_]{8})")
 _TEMPORARY = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}|{PARTIAL.pattern}")
 _ONLY_ITS_OWNER = 0o40700
 _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line breaks otherwise
+PLAIN_PARQUET = {
+    "compression": "zstd",
+    "use_dictionary": False,
+    "write_statistics": False,
+    "store_schema": False,
+}
+"""How a table file is written that may be published: with its rows, and neither statistics nor metadata."""
 LOCK = ".held"  # the file in a temporary folder that is locked while the folder is in use
 
 
@@ -111,6 +118,24 @@ class Stored:
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
         return pq.read_table(self.path, columns=columns)
+
+
+class Parts(Stored):
+    """Several Parquet files, one after the other, in stated types. They are as they would be published."""
+
+    def __init__(self, paths: Sequence[Path], schema: pa.Schema, rows: int, folder: PrivateFolder) -> None:
+        self.paths, self.schema, self.num_rows, self._folder = tuple(paths), schema, rows, folder
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        for path in self.paths:
+            with pq.ParquetFile(path, pre_buffer=False) as file:
+                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+                    yield batch.select(schema.names).cast(schema)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.to_batches(columns), schema)
 
 
 def hold(path: Path, mode: int = 0o600) -> int | None:

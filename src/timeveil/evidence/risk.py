@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.notebook import Shown
 from timeveil.evidence.codes import Integers, distinct_pairs
 from timeveil.evidence.published import Evidence, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
@@ -177,7 +178,7 @@ def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:
     return risks
 
 
-class Exposure:
+class Exposure(Shown):
     """The chances that remain `after` publication, by the short names that every kind of breach has."""
 
     __slots__ = ()

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeveil.domain.judgement import as_dict as plain_data
+from timeveil.domain.notebook import Shown
 from timeveil.models import part
 from timeveil.page.charts import Bar, BarGroup, grouped_bars
+from timeveil.page.markdown import Table
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
 from timeveil.page.wording import UNITS, WIDTH, aligned, amount, cell, counted, numbered, wrapped
@@ -44,7 +46,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Exploration:
+class Exploration(Shown):
     """`settings` of one `parameter`, from small to large, compared by the named loss and risk.
 
     `adversary` is what the outsider is assumed to know. `max_loss` and `max_risk` are the limits, if any.
@@ -161,7 +163,7 @@ def _scaled(numbers: list[float]) -> list[float]:
 def exploration_lines(exploration: Exploration, source: str, width: int = WIDTH) -> list[str]:
     """The result as a page of text."""
     title = f"{source} -> what {_option(exploration)} costs, and what it gives"
-    words = numbered(_sentences(exploration), width)
+    words = numbered(exploration_sentences(exploration), width)
     return [title, "", *_setting_lines(exploration, width), "", *words]
 
 
@@ -178,7 +180,9 @@ def exploration_picture(exploration: Exploration) -> Picture:
             BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk"))),
         ],
     )
-    return replace(picture, description=" ".join([picture.description, *_sentences(exploration)[1:]]))
+    return replace(
+        picture, description=" ".join([picture.description, *exploration_sentences(exploration)[1:]])
+    )
 
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
@@ -204,7 +208,7 @@ def _value(setting: Setting) -> str:
     return f"{setting.value:g}" if abs(setting.value) < 1e6 else str(setting.value)
 
 
-def _sentences(exploration: Exploration) -> list[str]:
+def exploration_sentences(exploration: Exploration) -> list[str]:
     """What loss and risk are, the knee with the rule that chose it, and what stays within the limits."""
     stated = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
     limits = [(measure, limit) for measure, limit in stated if limit is not None]
@@ -239,6 +243,22 @@ def _setting_lines(exploration: Exploration, width: int) -> list[str]:
         refusals += wrapped(f"{reason}.", width, start, "  ")
     if not exploration.feasible:
         return refusals
+    rows = _setting_rows(exploration)
+    longest = max(len(row[-1]) for row in rows)
+    lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
+    return [*lines, *(["", *refusals] if refusals else [])]
+
+
+def exploration_table(exploration: Exploration) -> Table | None:
+    """A row per setting that gave a release; None if none did."""
+    if not exploration.feasible:
+        return None
+    head, *rows = _setting_rows(exploration)
+    return Table(f"What {_option(exploration)} costs, and what it gives", head, rows, words=len(head))
+
+
+def _setting_rows(exploration: Exploration) -> list[list[str]]:
+    """The names of the columns, and a row per setting that gave a release."""
     first = exploration.feasible[0]
     losses = [loss.replace("_", " ") for loss in first.losses]
     rows = [[_option(exploration), *first.facts, *losses, *first.risks, ""]]
@@ -247,9 +267,7 @@ def _setting_lines(exploration: Exploration, width: int) -> list[str]:
         amounts = [cell(*named) for named in (*setting.losses.items(), *setting.risks.items())]
         marks = ", ".join(_marks(exploration, setting))
         rows.append([_value(setting), *facts, *amounts, f"<- {marks}" if marks else ""])
-    longest = max(len(row[-1]) for row in rows)
-    lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
-    return [*lines, *(["", *refusals] if refusals else [])]
+    return rows
 
 
 def _marks(exploration: Exploration, setting: Setting) -> list[str]:

@@ -1,4 +1,4 @@
-"""Try a parameter at several settings, or every way of recoding a table of events next to its risk.
+"""Try a parameter at several settings.
 
 Every setting is a run of the method itself, in memory, verified, measured and attacked by the judges; only
 the numbers are kept. Settings run in parallel threads; the result does not depend on how many there are.
@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from timeveil.calendar.granularity import Granularity
 from timeveil.domain.lines import AnyAdversary, ExploreParameters
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
@@ -29,11 +27,7 @@ from timeveil.evidence.published import Evidence
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.judging import attack, gather, measure, refuse_foreign, verify
 from timeveil.models import method_of, part, tables
-from timeveil.models.events.parameters import Adversary, EventParameters
 from timeveil.reading.sources import Form, Frame, open_source
-
-if TYPE_CHECKING:
-    from timeveil.models.events.judges.profile import Profile
 
 RISKS = ("worst", "mean", "promised")  # the ways to state a risk
 TO = ".."
@@ -43,8 +37,6 @@ _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 """Round numbers, each about half as large again as the one before, at every power of ten."""
 _FEW = 10
 _INTERVAL = 0.1  # seconds between two reports of progress
-MOST_ROWS = 50_000  # up to here, all ways of recoding a table together take some seconds
-OUTSIDER = Adversary(visits=2, sample=2_000)  # whom they are compared by
 
 
 def explore(
@@ -60,6 +52,7 @@ def explore(
     max_risk: float | None = None,
     workers: int | None = None,
     progress: Progress = silent,
+    each: Callable[[Setting], None] = lambda _: None,
     **options: Any,
 ) -> Exploration:
     """Try one parameter of a method at several settings, and show what each costs and gives.
@@ -67,7 +60,7 @@ def explore(
     `options` are those of the method; the one to explore has a list, a range such as `range(2, 11)`, or a
     text: `"2,5,10"`, or `"2..50"` for a few round numbers from 2 to 50. Settings are compared by `loss` and
     `risk`, whose names are in the reference. Nothing is written. A setting that the method refuses is
-    reported as refused, unless all are.
+    reported as refused, unless all are. `each` is called with every setting as soon as it is judged.
 
     >>> from timeveil import generalize_time
     >>> visits = pa.table({"who": ["u1", "u2", "u1", "u4", "u3"],
@@ -116,7 +109,7 @@ def explore(
             raise ParameterError(message, hint=f"compare by one of {', '.join(losses)}")
         return Setting(value, losses[loss], risks[risk], losses, risks, facts)
 
-    results = _all(attempt, name, settings, threads, progress)
+    results = _all(attempt, name, settings, threads, progress, each)
     return Exploration(model, name, results, loss, risk, outsider.as_dict(), max_loss, max_risk)
 
 
@@ -146,6 +139,7 @@ def _all(
     values: tuple[float, ...],
     workers: int,
     progress: Progress,
+    each: Callable[[Setting], None],
 ) -> tuple[Setting, ...]:
     """All settings, in the order of their values, `workers` at a time.
 
@@ -174,7 +168,8 @@ def _all(
             while pending:
                 done, pending = wait(pending, _INTERVAL, FIRST_EXCEPTION)
                 for future in done:
-                    future.result()
+                    if isinstance(setting := future.result(), Setting):
+                        each(setting)
                 finished = sum(share >= 1 for share in shares)
                 progress(f"trying {name}: {finished} of {len(shares)}", sum(shares) / len(shares))
         finally:
@@ -297,39 +292,3 @@ def _range(name: str, text: str) -> list[float]:
     if len(inner) > most:
         inner = [inner[round(step * (len(inner) - 1) / (most - 1))] for step in range(most)]
     return [low, *inner, high]
-
-
-def profile(
-    relation: Relation,
-    k: int,
-    granularities: Iterable[str | Granularity] | str | Granularity | None = None,
-    definitions: Iterable[Granularity] | None = None,
-    *,
-    ways: bool = False,
-) -> Profile:
-    """Count people and rows per group, at the table's resolution and at each granularity.
-
-    Granularities finer than the resolution of the times are left out: they separate nothing. With `ways`,
-    every way of recoding is tried as well, unless the table has more than 50,000 rows.
-    """
-    named = [granularities] if isinstance(granularities, str | Granularity) else granularities
-    allowed = None if named is None else list(named)
-    defined = None if definitions is None else list(definitions)
-    judges = part("time", "judges.profile")
-    risk: Profile = judges.profile(relation, k, allowed, defined)
-    if not ways:
-        return risk
-    if relation.rows > MOST_ROWS:
-        return replace(risk, ways_left_out=f"the table has more than {MOST_ROWS:,} rows")
-    results, method = [], method_of(EventParameters)
-    limits: Any = {"granularities": allowed, "definitions": defined, "gaps": "skip"}
-    try:
-        for recode in ("global", "tiling", "refined", "local"):
-            evidence = gather(*method(relation, relation.roles, k, recode=recode, **limits))
-            loss: Any = measure(evidence, windows=0)
-            results.append(
-                judges.Way(recode, loss.bits_per_row, attack(evidence, None, OUTSIDER).pinned_after)
-            )
-    except (InfeasibleError, ParameterError) as error:
-        return replace(risk, ways_left_out=error.message)
-    return replace(risk, ways=tuple(results))

@@ -1,21 +1,18 @@
-"""Release folders and ledger files: written completely or not at all, opened with suspicion."""
+"""Releases and ledgers in folders and files, or in a database: written whole or not at all, opened warily."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import ParameterError
 from timeveil.evidence.published import Evidence
 from timeveil.folder import writing
-from timeveil.folder.ledger_file import open_ledger
 from timeveil.folder.manifest import FORMAT_VERSION
-from timeveil.folder.opening import damage, judged, open_release
+from timeveil.folder.opening import damage, judged, open_ledger, open_release
 from timeveil.folder.writing import rewrite, write
 from timeveil.judging import verify as verify_release
-from timeveil.reading.files import path_of
 
 __all__ = ["FORMAT_VERSION", "damage", "open_ledger", "open_release", "rewrite", "verify", "write"]
 
@@ -28,7 +25,8 @@ def verify(
 ) -> Verdict:
     """Check the promise of a release; the verdict is truthy if and only if every check passed.
 
-    `release` is a release, or the path of its folder: then its files are checked, too. Without a ledger, only
+    `release` is a release, the path of its folder or the address of its schema: then its files or tables are
+    checked, too. Without a ledger, only
     what any recipient can see is checked (`scope` is `recipient`). With the ledger, the definition itself is
     checked against the original rows (`scope` is `with ledger`).
 
@@ -36,9 +34,9 @@ def verify(
     for a clean copy, made from the cells of a folder that keeps its promise.
     """
     if isinstance(release, str | os.PathLike):
-        verdict = judged(Path(release), ledger).verdict
+        verdict = judged(release, ledger).verdict
         if rewrite is not None and verdict:
-            writing.rewrite(Path(release), path_of(rewrite))
+            writing.rewrite(release, rewrite)
         return verdict
     if rewrite is not None:
         hint = "pass the path of the folder, or write the release with `write`"

@@ -12,10 +12,10 @@ import errno
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.roles import Roles
-from timeveil.domain.stored import hold_beside, rename_held
+from timeveil.domain.stored import PrivateFolder, hold_beside, rename_held
 from timeveil.errors import BundleError, PrivateArtifactError, raising
 from timeveil.folder.placing import refuse_inside
 from timeveil.folder.tables import Columns, blocks
@@ -36,25 +36,17 @@ from timeveil.reading.parquet_file import FAILURES, OpenFile
 
 ORIGINAL = "original."
 KEY = b"timeveil.ledger"
+_FOOTER = 1 << 16
 IN_MEMORY_ROWS = 2_000_000
 IN_MEMORY_BYTES = 1 << 28
 _FAILURES = (*FAILURES, AttributeError, IndexError, RecursionError)
 
 
-def write_ledger(ledger: Ledger, path: str | Path) -> Path:
-    """Write a ledger to a new file of mode 0600."""
-    target = Path(path)
-    refuse_public(target, is_folder=str(path).endswith(os.sep))
-    with ledger_beside(ledger, target) as rename:
-        rename()
-    return target
-
-
 @contextmanager
-def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
-    """A ledger in a hidden file next to its path, written while the caller does other work.
+def ledger_beside(ledger: Ledger, path: Path) -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
+    """A ledger in a hidden file next to its path, of mode 0600, written while the caller does other work.
 
-    The function that is yielded waits until it is complete, and renames it.
+    The first function that is yielded waits until it is complete, and renames it; the second takes it back.
     """
     with translate_os_errors(path.name):
         hidden, handle = hold_beside(path)
@@ -74,12 +66,21 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[Callable[[], None]]:
     try:
         with ThreadPoolExecutor(1) as pool:  # it is waited for here
             writing = pool.submit(_write, ledger, file)
-            yield rename
+            yield rename, lambda: path.unlink(missing_ok=True)
     finally:
         with suppress(OSError):  # it was flushed if it is complete
             file.close()
         # After a link this removes the second name; after a failure, the file itself.
         hidden.unlink(missing_ok=True)
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file says at its end that it is a ledger; nothing else of it is read."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _FOOTER, 0))
+        end = file.read()
+        return end.endswith(b"PAR1") and KEY in end
+    return False
 
 
 def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = None) -> None:
@@ -91,22 +92,24 @@ def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = Non
     refuse_taken(path)
 
 
-def open_ledger(path: str | Path, *, after: Sequence[Ledger] = ()) -> Ledger:
-    """Open a ledger file. A long one stays on disk and is read in batches.
-
-    `after` has the ledgers of the earlier releases that the release was made after.
-    """
+def ledger_of(path: str | os.PathLike[str]) -> Ledger:
+    """Open a ledger file. A long one stays on disk and is read in batches."""
     file = path_of(path)
     hint = "name the file that --ledger made"
     if not file.is_file():
         is_folder = f"`{file.name}` is a folder, not a ledger"
         message = is_folder if file.is_dir() else f"there is no ledger `{file.name}`"
         raise BundleError(message, hint=hint, code="folder-missing")
-    no_ledger = BundleError(f"`{file.name}` is not a ledger, or is incomplete", hint=hint)
-    message = f"no permission to read `{file.name}`"
+    return opened_ledger(file, file.name)
+
+
+def opened_ledger(file: Path, name: str, folder: PrivateFolder | None = None) -> Ledger:
+    """The ledger in a file, which may be in a temporary folder that goes with it."""
+    no_ledger = BundleError(f"`{name}` is not a ledger, or is incomplete", hint="name what --ledger made")
+    message = f"no permission to read `{name}`"
     forbidden = BundleError(message, hint="only its owner may read a ledger", code="no-permission")
     with raising(no_ledger, on=_FAILURES), raising(forbidden, on=PermissionError):
-        return replace(_read(file), after=tuple(after))
+        return _read(file, folder)
 
 
 class LedgerColumns(Columns):
@@ -125,11 +128,25 @@ class LedgerColumns(Columns):
 
 
 def _write(ledger: Ledger, file: Any) -> None:
+    write_rows(*ledger_rows(ledger), file)
+    sync(file)
+
+
+def ledger_rows(ledger: Ledger) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """The columns of a ledger, with its description, and its rows."""
     entries, original = ledger.entries, ledger.original.data
     fields = [*decoded_fields(entries.schema), *decoded_fields(original.schema, ORIGINAL)]
     schema = pa.schema(fields, metadata={KEY: json.dumps(_description(ledger))})
     # Both cut at the same rows, so that neither needs to be in memory as a whole.
     pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
+    rows = (
+        pa.table([*left.columns, *right.columns], schema.names) for left, right in zip(*pieces, strict=True)
+    )
+    return schema, (table.cast(schema) for table in rows)
+
+
+def write_rows(schema: pa.Schema, rows: Iterable[pa.Table], file: Any) -> None:
+    """Write a ledger file of rows."""
     # Texts repeat; numbers and times are near each other.
     texts = [field.name for field in schema if is_text(field.type)]
     tests = (pa.types.is_integer, pa.types.is_timestamp, pa.types.is_date32)
@@ -138,9 +155,8 @@ def _write(ledger: Ledger, file: Any) -> None:
     form: dict[str, Any] = {"compression": "zstd", "use_dictionary": texts, "column_encoding": deltas}
     form["write_statistics"] = False
     with pq.ParquetWriter(file, schema, **form) as writer:
-        for left, right in zip(*pieces, strict=True):
-            writer.write_table(pa.table([*left.columns, *right.columns], schema.names).cast(schema))
-    sync(file)
+        for table in rows:
+            writer.write_table(table)
 
 
 def _description(ledger: Ledger) -> dict[str, Any]:
@@ -164,7 +180,7 @@ def _packed(table: pa.Table) -> str:
     return base64.b64encode(target.getvalue()).decode()
 
 
-def _read(path: Path) -> Ledger:
+def _read(path: Path, folder: PrivateFolder | None) -> Ledger:
     file = OpenFile(path)
     schema, rows = file.schema, file.rows
     description: Mapping[str, Any] = json.loads((schema.metadata or {})[KEY])
@@ -174,6 +190,7 @@ def _read(path: Path) -> Ledger:
     entries: Any = LedgerColumns(path, entry_schema, rows)
     data: Any = LedgerColumns(path, bare, rows, ORIGINAL)
     entries.file = data.file = file
+    entries.folder = data.folder = folder
     if rows <= IN_MEMORY_ROWS and file.unpacked <= IN_MEMORY_BYTES:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])

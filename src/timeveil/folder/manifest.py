@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ FORMAT_VERSION = 1
 MANIFEST, README = "release.json", "README.txt"
 DEEPEST = 50  # lists and objects inside each other; a manifest of ours has fewer than ten
 FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
+IN_DATABASE = "postgresql"
+"""The form of a table in a database, whose name is stated instead of a file's, and the hash of its CSV."""
 GET_AGAIN = "get the folder again from its publisher"
 _NEWER = "open it with the version of timeveil named in its release.json, or a newer one"
 
@@ -47,13 +49,18 @@ def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
 def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
     """The manifest of a folder, of the right shape but otherwise unchecked, and its bytes."""
     content = _content(folder)
+    return parsed(content), content
+
+
+def parsed(content: bytes, forms: Sequence[str] = ("parquet", "csv")) -> dict[str, Any]:
+    """The manifest in these bytes, whose tables have one of these forms."""
     with raising(damaged(MANIFEST, "is not JSON"), on=(ValueError, RecursionError)):
         manifest = json.loads(str(content, "utf-8"))
         depth = _depth(manifest)
     if depth > DEEPEST:
         raise damaged(MANIFEST, f"has more than {DEEPEST} lists and objects inside each other")
-    _check_shape(manifest)
-    return dict(manifest), content
+    _check_shape(manifest, forms)
+    return dict(manifest)
 
 
 def as_json(manifest: Mapping[str, Any]) -> bytes:
@@ -114,7 +121,7 @@ def _depth(value: Any) -> int:
     return 0 if inner is None else 1 + max((_depth(item) for item in inner), default=0)
 
 
-def _check_shape(manifest: Any) -> None:
+def _check_shape(manifest: Any, forms: Sequence[str]) -> None:
     """Check what is needed to open the tables; the model's judge checks everything else."""
     if not isinstance(manifest, Mapping):
         raise damaged(MANIFEST, "is not an object")
@@ -126,7 +133,7 @@ def _check_shape(manifest: Any) -> None:
         if not isinstance(manifest.get(key), kind):
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
     for name, entry in manifest["tables"].items():
-        if not _is_table_entry(name, entry):
+        if not _is_table_entry(name, entry, forms):
             raise damaged(
                 MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
             )
@@ -139,18 +146,24 @@ def _is_column(column: Any) -> bool:
     return isinstance(column, Mapping) and all(isinstance(column.get(key), str) for key in ("name", "type"))
 
 
-def _is_table_entry(name: str, entry: Any) -> bool:
+def _is_table_entry(name: str, entry: Any, forms: Sequence[str]) -> bool:
     match entry:
-        case {"format": "parquet" | "csv" as form, "rows": int() as rows, "sha256": str() as digest}:
+        case {"format": str() as form, "rows": int() as rows, "sha256": str() as digest}:
             # The name becomes that of a file.
             is_named = re.fullmatch("[a-z_]{1,40}", name) and re.fullmatch("[0-9a-f]{64}", digest)
             is_count = type(rows) is int and rows >= 0
-            return bool(is_named) and is_count and entry == _table_entry(name, form, rows, digest)
+            return (
+                form in forms
+                and bool(is_named)
+                and is_count
+                and entry == _table_entry(name, form, rows, digest)
+            )
     return False
 
 
 def _table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
-    entry = {"file": f"{name}.{form}", "format": form, "rows": rows, "sha256": digest}
+    file = name if form == IN_DATABASE else f"{name}.{form}"
+    entry = {"file": file, "format": form, "rows": rows, "sha256": digest}
     return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
 
 

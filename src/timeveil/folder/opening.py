@@ -7,8 +7,10 @@ named after labels and values, so that no two share a name and none leads elsewh
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -24,15 +26,22 @@ from timeveil.domain.stored import PARTIAL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
+from timeveil.folder import in_database
+from timeveil.folder.ledger_file import ledger_of
 from timeveil.folder.manifest import MANIFEST, README, damaged, is_spelt_our_way, read_manifest, schema_of
 from timeveil.folder.placing import SLOTS
 from timeveil.folder.tables import Table
 from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
+from timeveil.reading.database import is_address
+from timeveil.reading.database import schema_of as schema_of_address
 from timeveil.reading.files import path_of
 
+Place = str | os.PathLike[str]
+"""The path of a folder or file, or the address of a schema."""
 _LONGEST_NAME = 150
 _EXCEPTIONS = ("accept_risk", "fold_spellings")
+_NO_RELEASE = "does not describe a release; `verify` reports what is wrong with it"
 SHIFTED = '"method": "shift-dates"'
 FILES = (
     "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
@@ -69,40 +78,60 @@ class Judgement(NamedTuple):
     sound: bool
 
 
-def open_release(folder: str | Path, *, check: bool = True) -> Release:
-    """Open a release folder. Tables stay on disk and are read when used, in batches if requested.
+def open_release(folder: Place, *, check: bool = True) -> Release:
+    """Open a release folder, or a schema of a database.
+
+    Tables stay on disk and are read when used, in batches if requested; those of a schema are read at once,
+    of one state of the database.
 
     With `check=False` the folder opens even if a file has changed or the manifest is not that of a release,
     as long as it can be read; `damage` and `verify` report what is wrong with it. The folder of a stream in
     service opens as the release of all its slots.
     """
-    path = _valid_path(folder)
+    path = folder if is_address(folder) else _valid_path(folder)
     release, violations = _open(path, files=check, strict=check)
     if violations:
+        name = label(folder)
         fault = f"is not as it was written: {violations[0].message}"
         if all(violation.code == "file-extra" for violation in violations):
-            raise damaged(path.name, fault, "remove files that do not belong to the release")
-        raise damaged(path.name, fault)
+            raise damaged(name, fault, "remove files that do not belong to the release")
+        raise damaged(name, fault)
     return release
 
 
-def damage(folder: str | Path) -> tuple[Violation, ...]:
+def open_ledger(path: Place, *, after: Sequence[Ledger] = ()) -> Ledger:
+    """Open a ledger file, or a ledger in a schema of a database. A long one is read from disk in batches.
+
+    `after` has the ledgers of the earlier releases that the release was made after.
+    """
+    ledger = in_database.ledger_in(path) if is_address(path) else ledger_of(path)
+    return replace(ledger, after=tuple(after))
+
+
+def label(place: Place) -> str:
+    """The name of a folder or a schema."""
+    return schema_of_address(place)[1] if is_address(place) else path_of(place).resolve().name
+
+
+def damage(folder: Place) -> tuple[Violation, ...]:
     """What is wrong with the files of a release folder; empty if nothing is.
 
     Looks at files alone: all exist, there are no others, tables have their stated hash, and `release.json` is
     spelt as timeveil spells it. Neither the words of README.txt nor the bytes of tables are judged; `verify`
     judges their cells. Of a folder of slots, each slot is checked.
     """
-    return _open(_valid_path(folder), files=True)[1]
+    return _open(folder if is_address(folder) else _valid_path(folder), files=True)[1]
 
 
-def judged(
-    release: Release | str | Path, ledger: Ledger | None = None, progress: Progress = silent
-) -> Judgement:
+def judged(release: Release | Place, ledger: Ledger | None = None, progress: Progress = silent) -> Judgement:
     """Verify a release: its promise and, of a folder, its files."""
     violations: tuple[Violation, ...] = ()
     files: tuple[str, ...] = () if isinstance(release, Release) else (FILES,)
-    if not isinstance(release, Release):
+    if is_address(release):
+        progress("reading", 0.0)
+        release, violations = _open(release, files=True)
+        files = (in_database.TABLES,)
+    elif not isinstance(release, Release):
         folder = _valid_path(release)
         progress("reading", 0.0)
         release, violations = _open(folder, files=True)
@@ -129,7 +158,7 @@ def judged(
     return Judgement(evidence, Verdict(verdict.scope, (*files, *verdict.checks), violations), sound)
 
 
-def _valid_path(folder: str | Path) -> Path:
+def _valid_path(folder: Place) -> Path:
     path = path_of(folder)
     message, hint = f"`{path.name[:40]}` is not a valid path", "name the folder that `write` or `--out` made"
     error = BundleError(message, hint=hint, code="folder-missing")
@@ -152,11 +181,16 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, tuple[Violation, ...]]:
-    """The release in a folder and, with `files`, what is wrong with its files.
+def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Release, tuple[Violation, ...]]:
+    """The release in a folder, or at an address, and, with `files`, what is wrong with its files.
 
     With `strict`, a manifest that is not that of a release is refused.
     """
+    if not isinstance(folder, Path):
+        release, faults = in_database.opened(folder, judges=files)
+        if strict and not is_well_formed(release):
+            raise damaged(MANIFEST, _NO_RELEASE)
+        return release, faults if files else ()
     entries = _slot_entries(folder)
     if any(entries.values()):
         return _open_slots(folder, entries, files=files, strict=strict)
@@ -167,7 +201,7 @@ def _open(folder: Path, *, files: bool, strict: bool = False) -> tuple[Release, 
     }
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
     if strict and not is_well_formed(release):
-        raise damaged(MANIFEST, "does not describe a release; `verify` reports what is wrong with it")
+        raise damaged(MANIFEST, _NO_RELEASE)
     if not files:
         return release, ()
     hashes = {README: None, **{entry["file"]: entry["sha256"] for entry in manifest["tables"].values()}}

@@ -9,6 +9,7 @@ JSON array.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from timeveil.domain.stored import Stored
+from timeveil.domain.stored import PLAIN_PARQUET, Stored
 from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
@@ -32,7 +33,6 @@ from timeveil.reading.csv_file import cells_as_text
 from timeveil.reading.files import file_size, limits
 
 Format = Literal["parquet", "csv"]
-COMPRESSION = "zstd"
 BLOCK_ROWS = 1 << 20
 PARSED_ONCE_BYTES = 1 << 25
 FORMULA = r"^'*[=+\-@\t\r\n]"
@@ -42,18 +42,42 @@ _GUARDED = r"^'('*[=+\-@\t\r\n])"
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
     """Write rows, in their order, to an open file; return how many there are."""
     count = 0
-    # Parquet without statistics, dictionaries, Arrow schema or metadata.
-    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
     writer: Any
     if form == "csv":
         writer = pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
     else:
-        writer = pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
+        writer = pq.ParquetWriter(file, schema, **PLAIN_PARQUET)
     with writer:
-        for rows in map(_with_plain_floats, blocks(_in_types(batches, schema), schema)):
+        for rows in written_rows(batches, schema):
             count += rows.num_rows
             writer.write_table(_as_cells(rows) if form == "csv" else rows)  # a block is a row group
     return count
+
+
+def written_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Rows in their written types and spellings."""
+    return map(_with_plain_floats, blocks(_in_types(batches, schema), schema))
+
+
+def cells_digest(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
+    """SHA-256 of the CSV file that rows would be written to, which has one spelling."""
+    sink = _Digest()
+    write_table(batches, schema, pa.PythonFile(sink, mode="w"), "csv")
+    return sink.sha256.hexdigest()
+
+
+class _Digest(io.RawIOBase):
+    """A file that only its hash is left of."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self.sha256.update(content)
+        return len(content)
 
 
 def _with_plain_floats(rows: pa.Table) -> pa.Table:

@@ -6,7 +6,8 @@ compared with what was to be written, verified, and only then put in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,30 +15,35 @@ from typing import Any
 
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.stored import PrivateFolder, Stored
-from timeveil.errors import BundleError, ParameterError
-from timeveil.folder.ledger_file import ledger_beside, refuse_public, write_ledger
+from timeveil.errors import BundleError, ParameterError, PrivateArtifactError
+from timeveil.folder.in_database import Schema, filled, ledger_filled
+from timeveil.folder.ledger_file import ledger_beside, refuse_public
 from timeveil.folder.manifest import MANIFEST, README, as_json, damaged, describe, schema_of, written_schema
-from timeveil.folder.opening import damage, digest, open_release
+from timeveil.folder.opening import Place, damage, digest, label, open_release
 from timeveil.folder.placing import put_in_place, refuse_folder, refuse_nested
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
 from timeveil.judging import verify
 from timeveil.models import words
 from timeveil.page.templates import letter
 from timeveil.reading import files
-from timeveil.reading.files import new_file, path_of, sync_folder, translate_os_errors
+from timeveil.reading.database import is_address
+from timeveil.reading.database import schema_of as schema_of_address
+from timeveil.reading.files import new_file, path_of, refuse_unnameable, sync_folder, translate_os_errors
 
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
 
 
 def write(
     thing: Release | Ledger,
-    path: str | Path,
+    path: Place,
     *,
     format: Format = "parquet",  # noqa: A002 (public)
     overwrite: bool = False,
-) -> Path:
+) -> Path | str:
     """Write a release to a new folder, or a ledger to a new private file; return its path.
 
+    `path` may also be the address of a new or empty schema, `postgresql://host/database#schema`: its tables
+    appear in one transaction, read back and verified. That of a ledger must be nobody else's.
     The folder appears after everything in it was read back and verified, and not before. A ledger is a
     Parquet file that only its owner may read, and is never written into a release folder. With `overwrite`
     the folder may hold another release, which stays whole until the new one takes its place. A ledger is
@@ -46,51 +52,111 @@ def write(
     if format not in ("parquet", "csv"):
         hint = 'set {format="parquet"} or {format="csv"}'
         raise ParameterError("`format` is neither `parquet` nor `csv`", hint=hint)
-    folder = path_of(path)
     if isinstance(thing, Ledger):
-        return write_ledger(thing, path)
-    with translate_os_errors(folder.name), _checked(thing, folder, format, overwrite=overwrite) as partial:
-        put_in_place(partial, folder, overwrite=overwrite)
-    return folder
+        with _private(thing, path) as (put, _):
+            put()
+    else:
+        with _checked(thing, path, format, overwrite=overwrite) as put:
+            put()
+    return path if is_address(path) else Path(path)
 
 
 def write_pair(
-    release: Release, folder: Path, ledger: Ledger, path: Path, form: Format, *, overwrite: bool = False
+    release: Release, out: Place, ledger: Ledger, path: Place, form: Format, *, overwrite: bool = False
 ) -> None:
     """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
-    refuse_public(path)
     with (
-        translate_os_errors(folder.name),
-        ledger_beside(ledger, path) as rename_ledger,
-        _checked(release, folder, form, overwrite=overwrite) as partial,
+        _private(ledger, path, out) as (put_ledger, remove_ledger),
+        _checked(release, out, form, overwrite=overwrite) as put,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
-        rename_ledger()
+        put_ledger()
         try:
-            put_in_place(partial, folder, overwrite=overwrite)
-        except BaseException:
-            path.unlink(missing_ok=True)
+            put()
+        except BaseException as error:
+            if "appeared" not in getattr(error, "facts", {}):  # else the release may be there, and needs it
+                remove_ledger()
             raise
 
 
-def rewrite(folder: str | Path, new_folder: str | Path) -> Path:
+def refuse_places(out: Place, ledger: Place | None, *, overwrite: bool = False) -> None:
+    """Refuse where a release or its ledger cannot be written, before any work is done."""
+    if is_address(out):
+        Schema(out).refuse_taken(overwrite=overwrite)
+    else:
+        refuse_folder(path_of(out), overwrite=overwrite)
+        refuse_nested(path_of(out))
+    if is_address(ledger):
+        _refuse_same(ledger, out)
+        Schema(ledger).refuse_taken()
+    elif ledger is not None:
+        refuse_unnameable(path_of(ledger))
+        published = None if is_address(out) else path_of(out)
+        refuse_public(path_of(ledger), is_folder=str(ledger).endswith("/"), out=published)
+
+
+def _refuse_same(ledger: str, out: Place | None) -> None:
+    if is_address(out) and schema_of_address(ledger)[1] == schema_of_address(out)[1]:
+        message = "the ledger would be in the schema of the release, which is published; it is private"
+        raise PrivateArtifactError(message, hint="name another schema for it")
+
+
+Put = Callable[[], None]
+
+
+@contextmanager
+def _private(ledger: Ledger, path: Place, out: Place | None = None) -> Iterator[tuple[Put, Put]]:
+    """A ledger that is ready to appear: what puts it in place, and what takes it back."""
+    if is_address(path):
+        _refuse_same(path, out)
+        with ledger_filled(ledger, path) as steps:
+            yield steps
+        return
+    file = path_of(path)
+    refuse_public(file, is_folder=str(path).endswith(os.sep))
+    with ledger_beside(ledger, file) as steps:
+        yield steps
+
+
+def rewrite(folder: Place, new_folder: Place) -> Path | str:
     """Write a clean copy of a release from its cells, names and manifest; return the new folder.
 
     Nothing else that the files may contain is copied: no metadata, spellings of numbers, gaps between
     columns, words of README.txt or further files. The copy is verified like any release that is written.
     """
-    refuse_nested(path_of(new_folder))
+    if not is_address(new_folder):
+        refuse_nested(path_of(new_folder))
     faults = [fault for fault in damage(folder) if fault.code not in _REPAIRED_BY_COPYING]
     if faults:
-        raise damaged(Path(folder).name, f"cannot be copied: {faults[0].message}")
+        raise damaged(label(folder), f"cannot be copied: {faults[0].message}")
     release = open_release(folder, check=False)
     is_csv = any(isinstance(table, Table) and table.path.suffix == ".csv" for table in release.parts.values())
     return write(release, new_folder, format="csv" if is_csv else "parquet")
 
 
 @contextmanager
-def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -> Iterator[Path]:
-    """The release in a hidden folder, read back and verified, ready to be put in place."""
+def _checked(release: Release, out: Place, form: Format, *, overwrite: bool) -> Iterator[Put]:
+    """The release in a hidden folder, or a transaction, read back and verified: what puts it in place."""
+    if is_address(out):
+        if form != "parquet":
+            hint = "leave {format} out"
+            raise ParameterError("`format` is that of files, and a database has tables", hint=hint)
+        with filled(release, out, overwrite=overwrite) as (written, manifest, commit):
+            _check(written, release, manifest)
+            yield commit
+        return
+    folder = path_of(out)
+    with translate_os_errors(folder.name), _checked_folder(release, folder, form, overwrite) as partial:
+        yield lambda: put_in_place(partial, folder, overwrite=overwrite)
+
+
+@contextmanager
+def _checked_folder(
+    release: Release,
+    folder: Path,
+    form: Format,
+    overwrite: bool,  # noqa: FBT001 private
+) -> Iterator[Path]:
     refuse_folder(folder, overwrite=overwrite)
     hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
     try:
@@ -99,7 +165,7 @@ def _checked(release: Release, folder: Path, form: Format, *, overwrite: bool) -
         partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
         with files.own_files():
-            _check(partial, release, manifest)
+            _check(open_release(partial, check=False), release, manifest)
         # Once more, because writing and checking may have taken hours.
         refuse_folder(folder, overwrite=overwrite)
         yield partial
@@ -125,9 +191,8 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     return manifest
 
 
-def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
-    """Compare the written folder with what was to be written, and verify the release in it."""
-    written = open_release(folder, check=False)
+def _check(written: Release, release: Release, manifest: dict[str, Any]) -> None:
+    """Compare what was written with what was to be written, and verify it."""
     if not any(
         isinstance(part, Stored) for part in release.parts.values()
     ):  # so there is room to read it once
@@ -137,7 +202,7 @@ def _check(folder: Path, release: Release, manifest: dict[str, Any]) -> None:
         same[name] = have_same_rows(release.batches(name), written.batches(name), schema_of(manifest, name))
     for name in (name for name, is_same in same.items() if not is_same):
         message = f"`{name}` reads back differently from what was written"
-        hint = "check that the disk is healthy, and report it if it is"
+        hint = "check that the disk is healthy; a database keeps microseconds, and no shorter times"
         raise BundleError(message, hint=hint, code="not-verified")
     verdict = verify(written)
     if not verdict:

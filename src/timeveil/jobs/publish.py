@@ -19,15 +19,13 @@ from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
-from timeveil.folder.ledger_file import refuse_public
-from timeveil.folder.placing import refuse_folder, refuse_nested
-from timeveil.folder.writing import write, write_pair
+from timeveil.folder.writing import refuse_places, write, write_pair
 from timeveil.jobs.request import granularity_tables
 from timeveil.jobs.typed import instants_of
 from timeveil.judging import gather, verify
 from timeveil.models import method_of
 from timeveil.page.report import Explanation
-from timeveil.reading.files import refuse_unnameable
+from timeveil.reading.database import is_address
 from timeveil.report import explain
 
 
@@ -46,7 +44,7 @@ def publish(
 ) -> Outcome:
     """Do what a run says; `note_written` is called with the new paths before they are written."""
     run.table(**run.values)  # checks them
-    refuse_paths(run)
+    refuse_places(run.out, run.ledger, overwrite=run.overwrite)
     release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
     _refuse_neighbour(run, release)
     outcome = _judged(run, release, ledger, progress)
@@ -54,12 +52,13 @@ def publish(
         return outcome
     give_back_memory()
     progress("writing", 0.9)
-    note_written(run.out, *([] if run.ledger is None else [run.ledger]))
+    places = [place for place in (run.out, run.ledger) if place is not None]
+    note_written(*(place for place in places if not is_address(place)))
     if run.ledger is None:
         write(release, run.out, format=run.format, overwrite=run.overwrite)
     else:
-        out, path = Path(run.out), Path(run.ledger)
-        write_pair(release, out, ledger, path, run.format, overwrite=run.overwrite)
+        write_pair(release, run.out, ledger, run.ledger, run.format, overwrite=run.overwrite)
+    note_written(*filter(is_address, places))  # they appeared, which nobody can see afterwards
     return outcome
 
 
@@ -117,20 +116,10 @@ def _no_rows(source: str | None) -> InputError:
     return InputError(f"`{source}` has no rows", hint=hint, code="file-unreadable")
 
 
-def refuse_paths(run: Run) -> None:
-    """Refuse paths before any work is done."""
-    refuse_folder(Path(run.out), overwrite=run.overwrite)
-    refuse_nested(Path(run.out))
-    if run.ledger is None:
-        return
-    refuse_unnameable(Path(run.ledger))
-    refuse_public(Path(run.ledger), is_folder=run.ledger.endswith("/"), out=Path(run.out))
-
-
 def _refuse_neighbour(run: Run, release: Release) -> None:
     """A series release of the same instants in the same folder is taken for one of the same people."""
     instants = release.manifest.get("patterns", {}).get("instants")
-    if run.values.get("force") or run.roles is None or instants is None:
+    if run.values.get("force") or run.roles is None or instants is None or is_address(run.out):
         return
     for folder in sorted(Path(run.out).absolute().parent.iterdir()):
         if set(instants) <= set(instants_of(folder)):

@@ -25,6 +25,18 @@ from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
+PROFILED = (
+    "k",
+    "l",
+    "slot",
+    "min_support",
+    "symbols",
+    "granularities",
+    "definitions",
+    "nulls",
+    "fold_spellings",
+)
+"""Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none
 # How a hierarchy begins that is not a file.
 RULES = ("intervals:", "log:", "calendar:", "prefixes:", "suppression")
@@ -207,9 +219,8 @@ def _bad_job(message: str, hint: str) -> ParameterError:
 
 def _near(path: Path, name: str) -> str:
     """A path relative to the job file's folder; the trailing slash of a folder stays, and so do addresses."""
-    from timeveil.reading.database import is_address
 
-    if is_address(name):
+    if "://" in name:
         return name
     return str(path.parent / name) + ("/" if name.endswith("/") else "")
 
@@ -337,10 +348,10 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
         if "state" in run.service:
             message = "the job works on an inbox in service, and explore tries a complete table"
             raise ParameterError(message, hint="name a table of what came in, with the options of the job")
-        _refuse_foreign(run.table, numbers)
+        refuse_foreign(run.table, numbers)
         return replace(run, values={**run.values, **numbers})
-    table = _table(source, {*columns, *values})
-    _refuse_foreign(table, [*columns, *values])
+    table = fitting_table(source, {*columns, *values})
+    refuse_foreign(table, [*columns, *values])
     required = (name for name, declared in table.table().items() if declared.required)
     for name in (*table.needs, *required):
         if name not in columns and name not in values:
@@ -357,7 +368,7 @@ def _settings(name: str, text: str) -> Any:
     return text if is_many(text) else number(name, text)
 
 
-def _table(source: str, names: set[str]) -> type[Parameters]:
+def fitting_table(source: str, names: set[str]) -> type[Parameters]:
     """The table that knows most of what is given; of several, the one that lacks least."""
 
     def fit(table: type[Parameters]) -> tuple[int, int]:
@@ -369,7 +380,7 @@ def _table(source: str, names: set[str]) -> type[Parameters]:
     return max(in_folders or tables().values(), key=fit)
 
 
-def _refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:
+def refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:
     """Refuse what the model's own command does not know."""
     for name in names:
         if name not in (*table.table(), *table.needs, *table.roles):

@@ -14,9 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from timeveil.domain.parameter import Parameters, literal
+from timeveil.domain.parameter import Parameter, Parameters, literal
 from timeveil.domain.roles import Derived, Roles, columns_named
 from timeveil.errors import ParameterError, TimeveilError
+from timeveil.models import parameters_of
 
 Instants = Callable[[Sequence[str]], tuple[str, ...]]  # how lists of instants are read
 
@@ -121,6 +122,15 @@ def lists_hint(error: TimeveilError, columns: Mapping[str, Any]) -> TimeveilErro
                 hint = f"name one {kind} at a time: {repeated}"
                 return type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
     return error
+
+
+def refuse_other_models(lines: Mapping[str, Parameter], typed: Mapping[str, Any], model: str) -> None:
+    """Refuse an option about other models than that of the release: it would be ignored."""
+    for name, declared in lines.items():
+        if declared.models and model not in declared.models and typed[name] not in (None, False, []):
+            contents = " or ".join(parameters_of(model).contents for model in declared.models)
+            hint = f"leave {declared.typed} out"
+            raise ParameterError(f"`{declared.typed}` applies to releases of {contents} only", hint=hint)
 
 
 _DATE = re.compile(r"\{date(?::([^{}]*))?\}")

@@ -14,6 +14,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
+from timeveil.domain.notebook import Shown
 from timeveil.domain.run import Run
 from timeveil.page.markdown import Figure, Section, Table, html_of, sections_of
 from timeveil.page.svg import COLOURS, Picture, stylesheet
@@ -30,7 +31,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report:
+class Report(Shown):
     """What a data custodian signs and files: `str`, `html` and `json` say the same.
 
     `kind` is `public` if everything in the report follows from the release, and `private` if the ledger was
@@ -178,13 +179,14 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The result of `attack`, which has a title, or of `measure`, whose sentences are numbered."""
+    """The result of `attack` or `profile`, with a title, or of `measure`, whose sentences are numbered."""
 
     sentences: Sequence[str]
     table: Table | None = None
     title: str = ""
     limits: Sequence[str] = ()
     examples: Sequence[str] = ()
+    picture: Picture | None = None
 
     def lines(self, width: int = WIDTH, *, examples: bool = False) -> list[str]:
         """The page as lines of text, private examples only on request."""

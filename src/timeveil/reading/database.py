@@ -1,4 +1,4 @@
-"""A table of a PostgreSQL database: `postgresql://host/database#schema.table`, which a view may be as well.
+"""PostgreSQL: a table `postgresql://host/database#schema.table`, which a view may be as well, or a schema.
 
 Columns stream out as Arrow in one transaction that sees one state of the database and changes nothing. The
 password comes from PGPASSWORD, ~/.pgpass or a service, never from the address: that is shown in reports and
@@ -12,29 +12,35 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
 from timeveil.domain.wording import counted
 from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising, raising_each
+from timeveil.reading.times import bounds_of
 
 SCHEMES = ("postgresql://", "postgres://")
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.(?:"((?:[^"]|"")+)"|([^".]+)))?')
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+LONGEST_NAME = 63  # bytes; the server cuts longer names off
 _AS_THEY_ARE = ("bool", "int2", "int4", "int8", "date", "timestamp", "timestamptz", "time", "bytea")
 _NUMBERS = {"float4": "real", "float8": "double precision", "numeric": "double precision"}
 _SETTINGS = (
     *("client_encoding = 'UTF8'", "standard_conforming_strings = on", "TIME ZONE 'UTC'"),
     # Rows come in one order, however often they are read.
     *("synchronize_seqscans = off", "max_parallel_workers_per_gather = 0"),
+    "lock_timeout = '60s'",  # of a table that another user has locked
 )
-_EXAMPLE = "postgresql://host/database#schema.table"
+_EXAMPLES = {
+    "table": "postgresql://host/database#schema.table",
+    "schema": "postgresql://host/database#schema",
+}
 
 
-def is_address(table: object) -> bool:
-    """Whether a table is one of a database."""
+def is_address(table: object) -> TypeGuard[str]:
+    """Whether it is the address of something in a database."""
     return isinstance(table, str) and table.lower().startswith(SCHEMES)
 
 
@@ -44,7 +50,26 @@ def address_of(address: str) -> tuple[str, str]:
     >>> address_of('postgresql://clinic/db#public.visits')
     ('postgresql://clinic/db', '"public"."visits"')
     """
-    error = ParameterError("the address of a database cannot be read", hint=f"write it as {_EXAMPLE}")
+    database, names = _parsed(address, "table")
+    return database, ".".join(map(quote, names))
+
+
+def schema_of(address: str) -> tuple[str, str]:
+    """What connects to the database, and the name of the schema.
+
+    >>> schema_of('postgresql://clinic/db#published')
+    ('postgresql://clinic/db', 'published')
+    """
+    database, names = _parsed(address, "schema")
+    if len(names) > 1 or len(names[0].encode()) > LONGEST_NAME or names[0].startswith("pg_"):
+        hint = f"end it with the name of a schema alone: {_EXAMPLES['schema']}"
+        raise ParameterError("the address of a database does not name a schema", hint=hint)
+    return database, names[0]
+
+
+def _parsed(address: str, what: str) -> tuple[str, list[str]]:
+    example = _EXAMPLES[what]
+    error = ParameterError("the address of a database cannot be read", hint=f"write it as {example}")
     with raising(error, on=ValueError):
         parts = urlsplit(address)
         secret = parts.password or any(name.lower() in _SECRETS for name, _ in parse_qsl(parts.query))
@@ -56,14 +81,13 @@ def address_of(address: str) -> tuple[str, str]:
         )
     named = _NAME.fullmatch(name)
     if named is None:
-        message = "the address of a database names no table" if not name else "a table's name cannot be read"
-        raise ParameterError(message, hint=f"end it with the name of a table: {_EXAMPLE}")
-    words = (quoted.replace('""', '"') if quoted else plain for quoted, plain in _pairs(named.groups()))
-    return address.partition("#")[0], ".".join(quote(word) for word in words if word)
-
-
-def _pairs(groups: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    return zip(groups[::2], groups[1::2], strict=True)
+        message = (
+            f"the address of a database names no {what}" if not name else f"a {what}'s name cannot be read"
+        )
+        raise ParameterError(message, hint=f"end it with the name of a {what}: {example}")
+    groups = named.groups()
+    words = (groups[i].replace('""', '"') if groups[i] else groups[i + 1] for i in (0, 2))
+    return address.partition("#")[0], [word for word in words if word]
 
 
 def quote(name: str) -> str:
@@ -79,13 +103,18 @@ def text(value: str) -> str:
 class Server:
     """A connection in one transaction that sees one state of the database; closed with its last user."""
 
-    def __init__(self, address: str, *, reads_only: bool) -> None:
-        self._address, table = address_of(address)
-        self.connection = _connect(self._address)
+    source: str
+    """The table that is read, as SQL writes its name."""
+
+    def __init__(self, database: str, *, reads_only: bool) -> None:
+        self.connection = _connect(database)
         self._close = weakref.finalize(self, _closed, self.connection)
         self.run(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{', READ ONLY' * reads_only}")
         for setting in _SETTINGS:
             self.run(f"SET {setting}")
+
+    def find(self, table: str) -> None:
+        """Read from this table."""
         named = f"SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace \
 WHERE pg_class.oid = to_regclass({text(table)})"
         rows = self.table(named).to_pylist()
@@ -128,6 +157,11 @@ WHERE pg_class.oid = to_regclass({text(table)})"
         with self.explained(), self.connection.cursor() as cursor:
             cursor.adbc_ingest(name, table, mode="create", temporary=True)
 
+    def create(self, schema: str, name: str, rows: pa.RecordBatchReader) -> None:
+        """Make a table of these rows, in their order."""
+        with self.explained(), self.connection.cursor() as cursor:
+            cursor.adbc_ingest(name, rows, mode="create", db_schema_name=schema)
+
     def commit(self) -> None:
         with self.explained():
             self.connection.commit()
@@ -145,13 +179,17 @@ WHERE pg_class.oid = to_regclass({text(table)})"
             return cause
         if state in ("42501", "25006"):
             return EngineError(
-                "the user may not read the table, or may not create temporary tables, in this database",
-                hint="ask for the right to SELECT and, to count in the database, for TEMPORARY",
+                "the user may not read the table, or may not create what is to be made, in this database",
+                hint="ask for SELECT to read, TEMPORARY to count in the database, and CREATE to write to it",
                 code="no-permission",
             )
         if state.startswith(("08", "57P")) or not self._is_alive():
             hint = "check the server, and run it again: nothing was written"
             return EngineError("the connection to the database was lost", hint=hint, code="database-failed")
+        if state == "55P03":
+            hint = "wait until they are done, and run it again: nothing was written"
+            message = "other users of the database had locked a table for more than a minute"
+            return EngineError(message, hint=hint, code="database-failed")
         if state.startswith("53"):
             hint = "free space or memory on the server, and run it again: nothing was written"
             message = "the database ran out of space, memory or connections"
@@ -171,7 +209,7 @@ WHERE pg_class.oid = to_regclass({text(table)})"
 
 def _connect(address: str) -> Any:
     hint = "install it with `pip install timeveil[postgres]`"
-    error = InputError("tables of PostgreSQL are read with the driver of ADBC, which is missing", hint=hint)
+    error = InputError("PostgreSQL is reached with the driver of ADBC, which is missing", hint=hint)
     with raising(error, on=ImportError):
         driver = import_module("adbc_driver_postgresql.dbapi")
     error = InputError(
@@ -193,9 +231,12 @@ class DatabaseTable:
 
     decided: ClassVar[dict[str, str]] = {}
     decimal_commas = None
+    place = "the database"
 
     def __init__(self, address: str, *, reads_only: bool = True) -> None:
-        self.server = Server(address, reads_only=reads_only)
+        database, table = address_of(address)
+        self.server = Server(database, reads_only=reads_only)
+        self.server.find(table)
         self.name: str | None = unquote(urlsplit(address).fragment)
         self.kinds = {
             field.name: (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
@@ -217,6 +258,52 @@ class DatabaseTable:
         if number := _NUMBERS.get(kind):
             return f"(CAST({name} AS {number}) + CAST(0 AS {number}))"  # minus zero is zero
         return f'(CAST({name} AS text) COLLATE "C")'
+
+    # What is asked of a table whose rows stay where they are; `expression` is a column as SQL writes it.
+
+    def stage(self, columns: Sequence[str]) -> None:
+        """One transaction sees one state of the table: nothing is to be prepared."""
+
+    def empty(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns in the types that they would be read in, without rows."""
+        listed = ", ".join(f"{self.expression(name)} AS {quote(name)}" for name in columns)
+        return self.server.table(f"SELECT {listed} FROM {self.server.source} LIMIT 0")
+
+    def is_text(self, column: str) -> bool:
+        return self.expression(column).startswith("(CAST") and self.kinds[column] not in _NUMBERS
+
+    def in_type(self, column: str, expression: str, kind: pa.DataType) -> str:
+        """A time at the precision of its type."""
+        is_time = "timestamp" in self.kinds[column] and getattr(kind, "unit", "") == "ms"
+        return f"date_trunc('milliseconds', {expression})" if is_time else expression
+
+    def without_nan(self, expression: str) -> str:
+        return f"NULLIF({expression}, 'NaN')"
+
+    def is_unlike(self, expression: str, pattern: str) -> str:
+        return f"{expression} !~ {text(pattern)}"
+
+    def text(self, value: str) -> str:
+        return text(value)
+
+    def outside(self, column: str, expression: str, zone: str | None) -> str:
+        """Whether a time is outside the years 1 to 9999 on the clocks of a zone; infinity is."""
+        kind = self.kinds[column]
+        if kind == "date":
+            return f"{expression} NOT BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+        low, limit = bounds_of(zone if kind == "timestamptz" else None)
+        first, end = (f"{kind} 'epoch' + INTERVAL '{bound} milliseconds'" for bound in (low, limit))
+        return f"({expression} < {first} OR {expression} >= {end})"
+
+    def require_comparable(self, columns: Sequence[str]) -> None:
+        """Refuse texts in another encoding than UTF-8, and numbers that would be rounded."""
+        (encoding,) = self.server.row("SELECT current_setting('server_encoding') AS encoding")
+        if encoding != "UTF8":
+            message = (
+                "the texts of the database are not encoded in UTF-8, so that they cannot be compared in it"
+            )
+            raise InputError(message, hint="leave {engine} out", code="bad-encoding")
+        self.refuse_rounding(columns)
 
     def refuse_rounding(self, columns: Sequence[str]) -> None:
         """Refuse numbers with more digits than a floating-point number has."""

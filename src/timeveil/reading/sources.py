@@ -6,7 +6,6 @@ it found out about itself, such as the encoding, is in `decided` once the rows a
 
 from __future__ import annotations
 
-import glob
 import mmap
 import os
 import re
@@ -14,19 +13,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 from pyarrow import ipc
 
-from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising, raising_each
 from timeveil.reading import parquet_file as parquet
 from timeveil.reading.csv_file import CsvFile
 from timeveil.reading.database import DatabaseTable, is_address
 from timeveil.reading.excel_file import ExcelFile
 from timeveil.reading.files import file_size, limits, read_error, refuse_columns
+from timeveil.reading.many_files import ManyFiles, is_remote, local_files, remote_files
 from timeveil.reading.text_file import PACKED, JsonLines
 
 _ARROW_FAULTS = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, EOFError, MemoryError)
@@ -159,50 +159,13 @@ class Frame:
             yield pa.Table.from_batches([batch]).select(list(columns))
 
 
-class ManyFiles:
-    """Files with the same columns, one after the other; each is open only while it is read."""
-
-    def __init__(self, name: str, paths: Sequence[Path], form: Form) -> None:
-        self.name: str | None = name
-        self._paths, self._form = paths, form
-        self.decided: dict[str, str] = {}
-        first = _open_file(paths[0], form)
-        self.names, self.decimal_commas = first.names, first.decimal_commas
-        for path in paths[1:]:
-            file = _open_file(path, form)
-            if file.decimal_commas != self.decimal_commas:
-                self.decimal_commas = None
-            if sorted(file.names) != sorted(self.names):
-                columns = listed(sorted({*file.names} ^ {*self.names}) or file.names)
-                raise self._differs(path, f"has other columns than `{paths[0].name}`: {columns}")
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        schema: pa.Schema | None = None
-        for path in self._paths:
-            file = _open_file(path, self._form)
-            for rows in file.batches(columns):
-                schema = schema or rows.schema
-                if not rows.schema.equals(schema):
-                    pairs = zip(schema, rows.schema, strict=True)
-                    differing = listed([field.name for field, other in pairs if field != other])
-                    raise self._differs(path, f"has other types than `{self._paths[0].name}` in {differing}")
-                yield rows
-            self.decided |= file.decided
-
-    def _differs(self, path: Path, what: str) -> InputError:
-        hint = (
-            "give all files the same columns, or name some of them with a pattern such as 'visits/2024-*.csv'"
-        )
-        return InputError(f"`{path.name}` {what}", hint=hint, facts={"file": path.name})
-
-
 def open_source(table: Any, form: Form) -> Source:
     """The source for a path, a table of a database or an object of another library."""
     if is_address(table):
         form.among(set(), "a table of a database")
         return DatabaseTable(table)
     if isinstance(table, str | os.PathLike):
-        return _open_path(Path(table), form)
+        return _open_path(table, form)
     if isinstance(table, Frame):
         return table
     form.among(set(), "a table in memory")
@@ -210,26 +173,23 @@ def open_source(table: Any, form: Form) -> Source:
     return Frame(tuple(names), select)
 
 
-def _open_path(path: Path, form: Form) -> Source:
-    """A file, the files of a folder, or those whose names fit a pattern."""
-    files = None
-    with raising(lambda cause: read_error(path.name, cause), on=(OSError, ValueError)):
-        if path.is_dir():
-            every = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_", "~")))
-            files = [entry for entry in every if entry.name.lower().endswith(SUFFIXES)]
-        elif glob.has_magic(str(path)) and not path.exists():
-            matches = map(Path, glob.glob(str(path)))  # noqa: PTH207 (of any path)
-            files = sorted(match for match in matches if match.is_file())
-    if files is None:
-        return _open_file(path, form)
+def _open_path(table: str | os.PathLike[str], form: Form) -> Source:
+    """A file, or the files of a folder, of a pattern or of an object store."""
+    read = partial(_open_file, form=form)
+    if is_remote(table):
+        name, files = remote_files(str(table), SUFFIXES)
+    else:
+        path = Path(table)
+        local = local_files(path, SUFFIXES)
+        if local is None:
+            return read(path)
+        name, files = path.name or str(path), local
     if not files:
-        message = f"`{path.name or path}` is a folder without tables"
-        if not path.is_dir():
-            message = f"there is no file like `{path.name}`"
-        hint = f"name a {_SUPPORTED} file, a folder of them, or a pattern such as 'visits/*.csv'"
+        is_pattern = has_magic(name) or is_remote(table)
+        message = f"there is no file like `{name}`" if is_pattern else f"`{name}` is a folder without tables"
+        hint = f"name a {_SUPPORTED} file, a folder of them, or a pattern such as 'visits/**/*.csv'"
         raise InputError(message, hint=hint, code="file-missing")
-    name = f"{path.name or path} ({counted(len(files), 'file')})"
-    return ManyFiles(name, files, form)
+    return ManyFiles(name, files, read, remote=is_remote(table))
 
 
 def _open_file(path: Path, form: Form) -> Source:

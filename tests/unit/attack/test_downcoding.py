@@ -11,6 +11,8 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import clinic_visits
+from timeveil.page.wording import share
+from timeveil.report import explain
 
 ROLES = tv.Roles(respondent="who", time="day", quasi=["sex"])
 
@@ -94,3 +96,16 @@ def test_cells_are_recounted_by_brute_force(way: str) -> None:
 def test_all_rows_alike_leave_nothing_to_narrow() -> None:
     release, ledger = published(ROWS, suppress=0.5, allow_loss=True)
     assert tv.attack(release, ledger).downcoding is None
+
+
+@pytest.mark.parametrize("way", ["global", "local"])
+def test_one_two_and_three_known_visits_side_by_side(way) -> None:
+    """The same as three attacks, with the ways to recode in the order of what they risk."""
+    roles = tv.Roles(respondent="patient", time="taken_at", quasi=["zip"], drop="rest")
+    pair = tv.generalize_time(clinic_visits(rows=800, seed=5), roles, 3, suppress=0.05, recode=way)
+    alone = {str(n): tv.attack(*pair, tv.Adversary(visits=n)).pinned_after for n in (1, 2, 3)}
+    assert tv.attack(*pair, tv.Adversary(visits=2)).singled_out == alone
+    assert alone["1"] == 0
+    assert (alone["2"] > 0.1, alone["2"] <= alone["3"]) == (way == "local", True)
+    words = " ".join(explain(*pair).text().split())
+    assert (f"one person for {share(alone['2'])} of the people" in words) == (way == "local")

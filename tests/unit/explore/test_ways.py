@@ -6,7 +6,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.datasets import clinic_visits
-from timeveil.explore import sweep
+from timeveil.explore import profiling
 
 ROLES = tv.Roles(respondent="patient", time="taken_at", quasi=["sex"], drop="rest")
 
@@ -35,6 +35,6 @@ def test_ways_are_tried_only_where_asked_for_and_affordable(monkeypatch: pytest.
     refused = tv.profile(table, 140, "month", ways=True)
     assert refused.ways == ()
     assert refused.ways_left_out.startswith("no granularity up to `month` gives 140-anonymity")
-    monkeypatch.setattr(sweep, "MOST_ROWS", 799)
+    monkeypatch.setattr(profiling, "MOST_ROWS", 799)
     large = tv.profile(table, 3, "month", ways=True)
     assert (large.ways, large.ways_left_out) == ((), "the table has more than 799 rows")

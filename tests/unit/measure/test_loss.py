@@ -15,7 +15,7 @@ import timeveil as tv
 from timeveil.datasets import clinic_visits
 from timeveil.errors import ParameterError
 from timeveil.evidence.published import WindowCount
-from timeveil.judging import answer, measure
+from timeveil.judging import answer, gather, measure
 from timeveil.models.events.evidence import Evidence, People
 from timeveil.models.events.judges.measure import count_and_estimate, draw_windows
 
@@ -106,7 +106,7 @@ def test_windows_ask_for_values_however_rows_were_made_coarser(recode):
     ways = {"zip": "prefixes:4,3", "age": "intervals:10,20,40"}
     release, ledger = tv.generalize_time(visits, roles, k=4, hierarchies=ways, recode=recode)
     evidence = Evidence(release, ledger)
-    windows = draw_windows(evidence, 60, np.random.default_rng(1))
+    opened, windows = gather(release), draw_windows(evidence, 60, np.random.default_rng(1))
     truth, guess = count_and_estimate(evidence, windows)
     assert {*windows.column.tolist()} == {-1, 0, 1}
     rows, epoch = visits.to_pylist(), dt.datetime(1970, 1, 1)
@@ -116,7 +116,7 @@ def test_windows_ask_for_values_however_rows_were_made_coarser(recode):
         low, high = (epoch + dt.timedelta(seconds=int(edge[n])) for edge in (windows.low, windows.high))
         fits = [r for r in rows if all(r[name] == value for name, value in asked.items())]
         assert truth[n] == sum(low <= r["taken_at"] < high for r in fits)
-        assert guess[n] == pytest.approx(answer(release, WindowCount(between=(low, high), where=asked)).value)
+        assert guess[n] == pytest.approx(answer(opened, WindowCount(between=(low, high), where=asked)).value)
 
 
 @pytest.mark.parametrize("finest", ["month", "year"])

@@ -159,6 +159,7 @@ def test_what_is_not_protected() -> None:
         "tied_rows": {"result": 0.0},
         "similar_ids": 0,
         "withheld_by": {},
+        "singled_out": {},
     }
     assert explain(*pair).limits[:2] == (
         "One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from tests.effort import some
 from tests.oracles import cuts as slow
 
 from timeveil.models.series.method.partition import balanced_cut, gather_nearest
@@ -20,7 +21,7 @@ def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
 
 def test_the_cut_is_the_slow_one_and_leaves_its_input_alone() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(1000):
+    for _ in range(some(3000)):
         features, segments, minimum = drawn(rng)
         before = features.copy()
         order, offsets, segment = balanced_cut(features, segments, minimum)
@@ -31,7 +32,7 @@ def test_the_cut_is_the_slow_one_and_leaves_its_input_alone() -> None:
 
 def test_parts_are_of_the_promised_size() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(500):
+    for _ in range(some(1500)):
         features, segments, minimum = drawn(rng)
         _, offsets, segment = balanced_cut(features, segments, minimum)
         sizes, lengths = np.diff(offsets), np.diff(segments)[segment]
@@ -57,7 +58,7 @@ def test_equal_rows_do_not_slow_it_down() -> None:
 
 def test_groups_of_nearest_rows_are_those_by_hand() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(some(600)):
         n, size = int(rng.integers(1, 80)), int(rng.integers(2, 9))
         features = rng.random((n, int(rng.integers(1, 4))))
         segments = [0, *np.sort(rng.integers(0, n + 1, rng.integers(0, 3))).tolist(), n]
@@ -68,7 +69,7 @@ def test_groups_of_nearest_rows_are_those_by_hand() -> None:
 
 def test_equal_rows_are_gathered_too() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(300):
+    for _ in range(some(900)):
         n, size = int(rng.integers(1, 80)), int(rng.integers(1, 9))
         features = rng.integers(0, 2, (n, 2)).astype(np.float32)
         order, bounds = gather_nearest(features, np.array([0, n]), size)

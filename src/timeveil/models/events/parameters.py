@@ -21,6 +21,8 @@ CHOICES = ("groups", "generality", "loss", "precision")
 """The rules of `choose`; any other text is the name of a granularity."""
 FUNCTION = "function"
 """What is stated where `choose` is a function."""
+_IN_PLACE = {"postgres": "the database", "spark": "Spark"}
+"""The engines that count rows where they are."""
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -39,6 +41,8 @@ class EventParameters(Reading):
     command = "generalize-time"
     needs = ("respondent", "time")
     roles = ("until", "quasi", "cyclic", "sensitive", "keep", "event", "drop")
+    have = ("Events", "Several rows per person, each with a time: visits, trips, purchases.")
+    promised = "At least k people share every combination of time and what outsiders may know."
     contents = "events"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see (people were not counted)",
@@ -58,19 +62,18 @@ class EventParameters(Reading):
         "Granularities to consider; all that fit the data if none is named.",
         default=None, example=["week", "month"], option="--granularity", metavar="NAME")
     choose: str = parameter(
-        "How to choose among the ways that work: the one with the most groups that spares columns, the least "
-        "general by the paper's measure, the one that loses the fewest bits, the one with the lowest levels, "
-        "or a granularity by name.",
+        "How to choose among the ways that work: the most groups without wiping a column, the least general "
+        "by the paper's measure, the least information lost, the lowest levels, or a granularity by name.",
         default="groups", example="month", metavar="groups|generality|loss|precision|NAME")
     suppress: float = parameter(
         "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01)
     recode: Literal["global", "refined", "local", "tiling"] = parameter(
-        "How rows are made coarser: all alike, each as little as its groups allow, each as little as "
-        "possible, or in periods that do not overlap.",
+        "How rows are made coarser: all alike (global), each as little as possible (local), the same but no "
+        "row coarser than with global (refined), or in periods that do not overlap (tiling).",
         default="global", example="local")
     weights: Mapping[str, float] | None = parameter(
-        "How much the precision of a column matters where rows are not made coarser alike, or where they "
-        "are by the least loss or the highest precision; 1 if not set.",
+        "How much the precision of a column matters, for {recode} other than global and for {choose} by loss "
+        "or precision; 1 if not set.",
         default=None, example={"age": 2}, option="--weight", metavar="C=X", read=float)
     protect: Mapping[str, Any] | None = parameter(
         "What every group promises about a sensitive column: at-most:1/3, at-most:1/4:positive, "
@@ -80,8 +83,8 @@ class EventParameters(Reading):
         "Largest share of a group's rows that one person may have.",
         default=None, above=0, below=1, example=0.5)
     decoys: bool = parameter(
-        "Also hold back groups that keep {protect}, at random, so that a group that is missing need not have "
-        "broken it.",
+        "Also hold back, at random, groups that keep the promises of {protect}, so that a missing group need "
+        "not be one that broke them.",
         default=False, applies_with="protect")
     visits: int = parameter(
         "Number of visits of a person that an outsider may know: with 2, any two groups that a person is in "
@@ -97,7 +100,7 @@ class EventParameters(Reading):
         "Coarsest level that a column with a hierarchy may be published at.",
         default=None, example={"age": 2}, option="--max-level", metavar="C=N", read=int)
     after: list[Any] = parameter(
-        "Ledger of an earlier release of this table: k people share what an event was published as in all.",
+        "Ledger of an earlier release of this table; the promise then covers all these releases together.",
         default=(), example=["march.ledger"], metavar="LEDGER", opened="tv.open_ledger({})", path=True)
     append: bool = parameter(
         "Continue the last of the earlier releases: published rows keep their labels, and rows that come "
@@ -108,7 +111,8 @@ class EventParameters(Reading):
         "instead of by the calendar.",
         default=None, example="first", metavar="first|C")
     gaps: Literal["error", "skip", "suppress", "next"] = parameter(
-        "Times in a gap of a granularity: refuse, skip it, withhold the rows, or use the next granule.",
+        "Times that a granularity leaves out, such as weekends: refuse, skip that granularity, withhold the "
+        "rows, or use its next period.",
         default="error", example="skip")
     nulls: Literal["error", "withhold"] = parameter(
         "Rows without a person or a time: refuse or withhold.", default="error", example="withhold")
@@ -119,8 +123,9 @@ class EventParameters(Reading):
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",
         opened='tomllib.loads(Path({}).read_text())["granularity"]')
-    engine: Literal["memory", "duckdb", "postgres"] = parameter(
-        "Where people are counted; duckdb reads files larger than memory, postgres counts in the database.",
+    engine: Literal["memory", "duckdb", "postgres", "spark"] = parameter(
+        "Where people are counted; duckdb reads files larger than memory, postgres counts in the database, "
+        "spark in the cluster.",
         default="memory", example="duckdb")
     memory_limit: str | None = parameter(
         "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE")
@@ -153,20 +158,18 @@ class EventParameters(Reading):
         fault = "a weight is not a number above 0 and below 1,000,000"
         return None if all(numbers) else (fault, "give a number, such as 2")
 
-    @rule("after", "recode", "visits", "origin", "engine")
+    @rule("after", "visits", "origin", "engine")
     def people_alone_are_counted_over_releases(self) -> Problem:
         """What was published before cuts groups that nobody sees; only people are counted in them."""
         if not self.after:
             return None
         reasons = {
-            "recode": "periods are withheld as a whole, and fewer than k people may be absent then",
             "visits": "pairs of groups are compared within one release",
             "origin": "an event is found again by its time",
             "engine": "events of earlier releases are recognised in memory",
         }
         for name, reason in reasons.items():
-            possible = ("global", "refined", "local") if name == "recode" else (self.table()[name].default,)
-            if getattr(self, name) not in possible:
+            if getattr(self, name) != self.table()[name].default:
                 hint = f"leave {{{name}}} out, or {{after}}: then each release keeps its promise alone"
                 return f"`{name}` cannot be combined with `after`: {reason}", hint
         return None
@@ -190,9 +193,10 @@ class EventParameters(Reading):
             (self.memory_limit is not None and self.engine != "duckdb",
              "`memory_limit` applies to the engine duckdb only",
              'add {engine="duckdb"}, or leave {memory_limit} out'),
-            (self.origin is not None and self.engine == "postgres",
-             "`origin` needs rows to be read, and with the engine `postgres` they stay in the database",
-             "count the time from it in a view of the database, or leave {engine} out"),
+            (self.origin is not None and self.engine in _IN_PLACE,
+             f"`origin` needs rows to be read, and with the engine `{self.engine}` they stay in "
+             f"{_IN_PLACE.get(self.engine)}",
+             "count the time from it in a view of the table, or leave {engine} out"),
             # A row in a gap of one step and not of another could not be read by its time.
             (stepped and self.gaps not in ("error", "skip"),
              "rows in gaps cannot be withheld or moved where rows are not made coarser alike",

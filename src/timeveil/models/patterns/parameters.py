@@ -44,6 +44,8 @@ class PatternParameters(Reading):
     model = "patterns"
     command = "sanitize-patterns"
     roles = ("series", "respondent", "item", "time", "value", "drop")
+    have = ("Patterns", "How many people have what in common: baskets, symptoms.")
+    promised = "No group of fewer than k people can be computed from the counts."
     contents = "patterns"
     reads = "Table to read, such as baskets.csv, a folder of such files, or a series release folder."
     scopes = {  # noqa: RUF012 a class variable of its base

@@ -38,6 +38,8 @@ class SeriesParameters(Reading):
     model = "series"
     command = "anonymize-series"
     roles = ("series", "respondent", "time", "value", "quasi", "sensitive", "keep", "drop")
+    have = ("Series", "One series of numbers per person: load curves, heart rates.")
+    promised = "At least k people share every envelope of values, and p of them each pattern."
     contents = "series"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see",

@@ -54,6 +54,8 @@ class StreamParameters(Reading):
     command = "publish-stream"
     needs = ("time", "sensitive")
     roles = ("quasi", "keep", "respondent", "drop")
+    have = ("A stream", "A small snapshot every day or hour: case reports, alarms.")
+    promised = "Nobody's sensitive value can be inferred with a chance above 1 in l."
     contents = "a stream"
     reads = "Table to read, such as cases.csv; or, with --state, an inbox folder of snapshot files."
     scopes = {  # noqa: RUF012 a class variable of its base

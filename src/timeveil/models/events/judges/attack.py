@@ -37,6 +37,7 @@ from timeveil.models.events.parameters import Adversary
 
 # Rows to go through when several visits are known: a few seconds' work.
 _BUDGET = 10_000_000
+_SAMPLE = 2_000  # people who are tried to compare how many visits are known
 _LOOKUPS_AT_ONCE = 2_000_000
 _RANGES_AT_ONCE = 1 << 19
 
@@ -51,12 +52,14 @@ class Breach(Exposure):
     k does not hide the value. `columns` has what each kept or sensitive column reveals by itself. `learned`
     has, per column with a promise, the chance to be right about a value that a person holds, by naming the
     one that most candidates hold; it is empty where times are known within a tolerance. `downcoding` has what
-    the finer labels of a release at several steps undo of the coarser ones.
+    the finer labels of a release at several steps undo of the coarser ones. `singled_out` has, by the number
+    of visits that are known exactly, the share of people with a single candidate in the release.
     """
 
     KEYS: ClassVar = (
         *("adversary", "k", "people", "everyone", "releases", "before", "after"),
         *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns", "learned", "downcoding"),
+        "singled_out",
     )
 
     adversary: Adversary
@@ -71,6 +74,7 @@ class Breach(Exposure):
     learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     releases: int = 1
     downcoding: Downcoding | None = None
+    singled_out: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def pinned_before(self) -> float:
@@ -104,15 +108,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     give_back_memory()
     scene = _Scene(evidence, adversary)
     evidence.progress("looking for people", 0.5)
-    everyone = distinct(scene.person)
-    rng = np.random.default_rng(adversary.seed)
-    targets = everyone
-    if adversary.sample is not None and adversary.sample < len(everyone):
-        targets = np.sort(rng.choice(everyone, adversary.sample, replace=False))
-    if adversary.visits == 1:
-        before, after, visits = _one_visit(scene, targets)
-    else:
-        before, after, visits = _several_visits(scene, targets, adversary, rng)
+    before, after, visits = _searched(scene, adversary)
     evidence.progress("looking at values", 0.8)
     reached, values = after.candidates > 0, {}
     if not adversary.tolerance and promise_of(evidence).protect:
@@ -121,7 +117,7 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         adversary,
         k=evidence.k,
         people=round(float(before.weight.sum())),
-        everyone=len(everyone),
+        everyone=len(distinct(scene.person)),
         before=before,
         after=after,
         releases=1 + len(evidence.private.after),
@@ -130,7 +126,26 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         columns=evidence.once(column_risks),
         learned=values,
         downcoding=evidence.once(downcoding),
+        singled_out=evidence.once(singled_out),
     )
+
+
+def singled_out(evidence: Evidence) -> dict[str, float]:
+    """The share of people with a single candidate in the release, if one, two or three visits are known."""
+    known = (Adversary(visits=visits, sample=_SAMPLE) for visits in (1, 2, 3))
+    scene = _Scene(evidence, Adversary())
+    return {str(adversary.visits): _searched(scene, adversary)[1].pinned for adversary in known}
+
+
+def _searched(scene: _Scene, adversary: Adversary) -> tuple[Risk, Risk, Integers]:
+    """The risk before and after of those who are attacked, and a line with its known visits for each case."""
+    everyone, rng = distinct(scene.person), np.random.default_rng(adversary.seed)
+    targets = everyone
+    if adversary.sample is not None and adversary.sample < len(everyone):
+        targets = np.sort(rng.choice(everyone, adversary.sample, replace=False))
+    if adversary.visits == 1:
+        return _one_visit(scene, targets)
+    return _several_visits(scene, targets, adversary, rng)
 
 
 class _Visits:
@@ -212,7 +227,6 @@ class _Scene:
 
 
 def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk, Integers]:
-    """The risk before and after, and a line with its known visits for each case."""
     case = np.flatnonzero(np.isin(scene.person, targets))
     # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
     weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)

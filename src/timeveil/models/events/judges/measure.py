@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.notebook import Shown
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import Floats, withheld_by
@@ -30,18 +31,19 @@ _TIMES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Shown):
     """What the release lost, in plain numbers.
 
     `rows` were published in `groups`; `suppressed` rows were withheld, and `suppressed_people` have no row
     left. `withheld_by` has per published column the largest share withheld of the rows with one value, where
-    20 rows or more have it. `width_before` is the precision of the original times and `width_after` the mean
-    width of a published row's granule, in `width_unit` (`second`, or `month` on an axis of months); a granule
-    without a start or an end counts as wide as the data; `width_effective` is their geometric mean. `bits` is
-    what a published row loses on average per generalised quasi-identifier, -log2 P(value | label), and of the
-    time, log2(width / narrowest width), the narrowest being that of all granules that rows could have been
-    published in. `window_error_median` and `window_error_mean` are relative errors of `windows` random window
-    counts against all original rows; a true count below 0.1 % of the rows is taken as 0.1 %.
+    20 rows or more have it. `width_before` is the precision of the original times, which are read to the
+    millisecond, and `width_after` the mean width of a published row's granule, in `width_unit` (`second`, or
+    `month` on an axis of months); a granule without a start or an end counts as wide as the data;
+    `width_effective` is their geometric mean. `bits` is what a published row loses on average per generalised
+    quasi-identifier, -log2 P(value | label), and of the time, log2(width / narrowest width), the narrowest
+    being that of all granules that rows could have been published in. `window_error_median` and
+    `window_error_mean` are relative errors of `windows` random window counts against all original rows; a
+    true count below 0.1 % of the rows is taken as 0.1 %.
     """
 
     ALSO: ClassVar = ("suppressed_share", "bits_per_row")

@@ -7,9 +7,9 @@ with many rows makes a small group look safe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
 
-AS_IT_STANDS = "as it stands"
+UNCHANGED = "unchanged"
+READ: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class Profile:
         """Whether every (quasi-identifiers, time) value of the unchanged table is shared by k people."""
         return not self.as_it_stands.rows_below_k
 
+    safe = already_anonymous
     as_dict = as_dict
 
 
@@ -109,7 +111,7 @@ def profile(
     levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
     position_of_time = position[example_of(time, len(times))]
-    risks = [_risk(AS_IT_STANDS, k, visits.groups(np.arange(len(times))), rows)]
+    risks = [_risk(UNCHANGED, k, visits.groups(np.arange(len(times))), rows)]
     for level in at_least(levels, timeline.base):
         groups = visits.groups(timeline.firsts(level)[position_of_time])
         risks.append(_risk(level.name, k, groups, rows))

@@ -270,10 +270,11 @@ def infeasible(counts: Counts) -> InfeasibleError:
     if counts.earlier:
         group, _, _ = counts.groups(node)
         number, alone = counts.earlier.in_the_way(counts.cells, counts.classes, group, counts.content, k)
-        missed = f"gives {k}-anonymity together with what was published before; `{at}` comes closest"
-        most = "" if counts.earlier.labels.shape[1] == 1 else "mostly "
-        in_groups = f" would have to be withheld, {most}because of earlier release {number}"
-        facts = {"earlier_release": number, "rows_short": alone}
+        if alone > best.rows_below_k:  # what else is promised, or k people, may be all that is missing
+            missed = f"gives {k}-anonymity together with what was published before; `{at}` comes closest"
+            most = "mostly " if counts.guard or counts.earlier.labels.shape[1] > 1 else ""
+            in_groups = f" would have to be withheld, {most}because of earlier release {number}"
+            facts = {"earlier_release": number, "rows_short": alone}
     return InfeasibleError(
         f"no granularity {missed}. {best.rows_spent:,} of {rows:,} rows{in_groups}",
         hint=hint,

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ from timeveil.calendar.timeline import Gaps
 from timeveil.domain.lines import SEED, Decimal, Delimiter, refuse_loss
 from timeveil.domain.protection import AnyProtection
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger, Release
+from timeveil.domain.release import Facts, Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
@@ -52,7 +53,7 @@ from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
 from timeveil.reading import read
 from timeveil.reading.encoding import with_dictionaries
-from timeveil.reading.in_place import read_in_place
+from timeveil.reading.in_place import IN_PLACE, read_in_place
 from timeveil.reading.risks import with_risks
 from timeveil.recoding import Hierarchy
 
@@ -183,8 +184,8 @@ def _read(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
     origin = parameters.origin
     if isinstance(table, Relation):
         relation = table
-    elif parameters.engine == "postgres":
-        return read_in_place(table, roles, **parameters.reading("nulls", "fold_spellings"))
+    elif parameters.engine in IN_PLACE:
+        return read_in_place(table, roles, parameters.engine, **parameters.reading("nulls", "fold_spellings"))
     else:
         if origin not in (None, FIRST) and isinstance(roles, Roles) and roles.event != origin:
             roles = replace(roles, event=origin)  # which is read and not published
@@ -270,14 +271,17 @@ def _assemble(
         "skipped": dict(plan.skipped),
         "read_at": plan.base.name,
     }
+    later: dict[str, Callable[[], Any]] = {}
     if counts.earlier:
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
     elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.may_have_steps:
-        facts["bits"] = bits_of_ways(counts, chosen, partial(_is_feasible, counts))
+        later["bits"] = partial(bits_of_ways, counts, chosen, partial(_is_feasible, counts))
+        # Few ask what another way would save; an engine other than memory is closed when they do.
+        facts["bits"] = None if plan.parameters.engine == "memory" else later.pop("bits")()
     if recoding and recoding.decoys:
         facts["decoys"] = recoding.decoys
     label = plan.named or chosen.granularity
-    return _pair(plan, label, mappings, published, sections, facts, nodes)
+    return _pair(plan, label, mappings, published, sections, facts, nodes, later)
 
 
 def _has_distinct_labels(level: pa.Table) -> bool:
@@ -312,6 +316,7 @@ def _pair(
     sections: Mapping[str, Any],
     facts: Mapping[str, Any],
     nodes: list[dict[str, Any]] | None = None,
+    later: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
 ) -> tuple[Release, Ledger]:
     relation, parameters, promise = plan.relation, plan.parameters, plan.parameters.promise
     roles, axis = relation.roles, relation.clock
@@ -361,7 +366,8 @@ def _pair(
     if parameters.after:
         run["after"] = [earlier.fingerprint for earlier in parameters.after]
     facts = {**facts, **run, "dropped": list(relation.dropped), **relation.exceptions}
-    ledger = Ledger("time", published.entries, relation, levels, facts, tuple(parameters.after))
+    after = tuple(parameters.after)
+    ledger = Ledger("time", published.entries, relation, levels, Facts(facts, later), after)
     return Release(promise, manifest, {"data": published.data}), ledger
 
 

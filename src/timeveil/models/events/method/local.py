@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -38,6 +39,9 @@ from timeveil.models.events.method.sweep import WITHHELD, Decoys, sweep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+BLOCKS = (
+    2  # global answers of the fewest bits that rows at steps of their own are tried in, if more is promised
+)
 MOST_COMBINATIONS = 64  # combinations of levels that are all tried; with more, one chain of them is
 
 
@@ -69,10 +73,12 @@ def recode_rows(
         return _sweep(scale, answer, seed)
     # The coarsest step that keeps the promise: rows may leave the groups of the answer.
     blocks = [next(filter(is_feasible, scale.steps[::-1]), answer)]
-    if counts.guard or not counts.order.is_finer(answer, blocks[0]):
-        # The answer may lose less: weeks do not refine months, and what stays open may have more to promise.
-        blocks.append(answer)
-    return min((_sweep(scale, within, seed) for within in blocks), key=scale.loss)
+    if not counts.order.is_finer(answer, blocks[0]):
+        blocks.append(answer)  # weeks do not refine months, so that the answer may lose less
+    if counts.guard:
+        # What stays open has to keep the promise too, and does so sooner inside of nodes that lose little.
+        blocks += [answer, *islice(filter(is_feasible, scale.steps), BLOCKS)]
+    return min((_sweep(scale, within, seed) for within in dict.fromkeys(blocks)), key=scale.loss)
 
 
 def _sweep(scale: Scale, within: Node, seed: int | None) -> Recoding:
@@ -87,14 +93,19 @@ def _swept(scale: Scale, within: Node, steps: Sequence[Node], seed: int | None) 
     labels = (counts.label(node) for node in (*steps, within))
     block, guard = counts.label(within), counts.guard
     if counts.earlier:
-        # A label is read by everyone whom it covers, whatever they were published as before.
-        block = np.where(counts.published(within).group < 0, -1, block)
-        guard = (guard or Guard(scale.cells, counts.plan.parameters.promise)).sharing(
-            counts.classes[scale.cells.cell], counts.k
-        )
+        block, guard = np.where(counts.published(within).group < 0, -1, block), _sharing(counts)
     step = sweep(scale.cells, block, labels, counts.k, guard, decoys)
     recoding = scale.recoding(within, [*steps, within], step)
     return replace(recoding, decoys={"seed": seed, "held": decoys.held}) if decoys else recoding
+
+
+def _sharing(counts: Counts) -> Guard:
+    """The guard where a table was published before: k people of every class that a group has.
+
+    A label is read by everyone whom it covers, whatever they were published as before.
+    """
+    guard = counts.guard or Guard(counts.cells, counts.plan.parameters.promise)
+    return guard.sharing(counts.classes[counts.cells.cell], counts.k)
 
 
 def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], bool]) -> dict[str, float]:
@@ -284,39 +295,43 @@ def _tiling(scale: Scale, answer: Node, is_feasible: Callable[[Node], bool]) -> 
     for levels in dict.fromkeys((answer.levels, *(node.levels for node in scale.steps))):
         steps = scale.at(levels)
         if within := next(filter(is_feasible, steps[::-1]), None):
-            tilings.append((*_tile(scale, steps), within, steps))
+            tilings.append((*_tile(scale, steps, within), within, steps))
     # The levels of the answer are feasible, so there is a best.
     step, _, within, steps = min(tilings, key=itemgetter(1))
     return scale.recoding(within, steps, step)
 
 
-def _tile(scale: Scale, steps: Sequence[Node]) -> tuple[Codes, tuple[float, float]]:
+def _tile(scale: Scale, steps: Sequence[Node], within: Node) -> tuple[Codes, tuple[float, float]]:
     """Per cell the granularity of the tile it is in, and the rows withheld and bits lost in all.
 
     Cells in the order of (label, position) are a line, and a granule of people with the same label a
     stretch of it. The best cover of the first n cells ends with a stretch, or leaves the last cell out.
+    After earlier releases the line has the cells that `within` would publish, and they are all covered: the
+    tiles of `within` cover them, so that nobody else is absent than there.
     """
-    cells, counts = scale.cells, scale.counts
-    order = np.lexsort((cells.position, scale.counts.codes(steps[0].levels)[cells.quasi]))
-    ending: list[list[tuple[int, float, int]]] = [[] for _ in range(len(cells) + 1)]
+    cells, counts, guard = scale.cells, scale.counts, scale.counts.guard
+    order = np.lexsort((cells.position, counts.codes(steps[0].levels)[cells.quasi]))
+    if counts.earlier:
+        order, guard = order[counts.published(within).group[order] >= 0], _sharing(counts)
+    at_line = np.full(len(cells), -1)
+    at_line[order] = np.arange(len(order))
+    visit = np.flatnonzero(at_line[cells.cell] >= 0)
+    ending: list[list[tuple[int, float, int]]] = [[] for _ in range(len(order) + 1)]
     for number, node in enumerate(steps):
-        label = scale.counts.label(node)
-        changes = np.diff(label[order]) != 0
+        changes = np.diff(counts.label(node)[order]) != 0
         heads = np.concatenate(([0], np.flatnonzero(changes) + 1))
-        stretch = np.empty(len(cells), np.int64)
-        stretch[order] = np.cumsum(np.concatenate(([0], changes)))
-        visits = stretch[cells.cell]
-        safe = people_of(visits, cells.person, len(heads)) >= counts.k
-        if counts.guard:
-            safe &= counts.guard.keeps(np.arange(len(visits)), visits, len(heads))
+        stretch = np.cumsum(np.concatenate(([0], changes)))[at_line[cells.cell[visit]]]
+        safe = people_of(stretch, cells.person[visit], len(heads)) >= counts.k
+        if guard:
+            safe &= guard.keeps(visit, stretch, len(heads))
         losses = np.add.reduceat((scale.bits(node) * cells.rows)[order], heads)
-        ends = np.append(heads[1:], len(cells))
+        ends = np.append(heads[1:], len(order))
         for n in np.flatnonzero(safe).tolist():
             ending[ends[n]].append((int(heads[n]), float(losses[n]), number))
     rows = cells.rows[order].tolist()
-    covers: list[tuple[int, float]] = [(0, 0.0)]
+    covers: list[tuple[int, float]] = [(int(cells.rows.sum()) - sum(rows), 0.0)]
     last: list[tuple[int, int]] = [(0, WITHHELD)]
-    for end in range(1, len(cells) + 1):
+    for end in range(1, len(order) + 1):
         withheld, loss = covers[end - 1]
         options = [((withheld + rows[end - 1], loss), (end - 1, WITHHELD))]
         options += [
@@ -325,7 +340,7 @@ def _tile(scale: Scale, steps: Sequence[Node]) -> tuple[Codes, tuple[float, floa
         cover, choice = min(options)
         covers.append(cover)
         last.append(choice)
-    step, end = np.full(len(cells), WITHHELD, np.int32), len(cells)
+    step, end = np.full(len(cells), WITHHELD, np.int32), len(order)
     while end:
         head, number = last[end]
         step[order[head:end]] = number

@@ -23,8 +23,9 @@ from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges import measure
-from timeveil.models.events.judges.attack import Breach, attack
+from timeveil.models.events.judges.attack import Breach, attack, singled_out
 from timeveil.models.events.judges.profile import Profile
+from timeveil.models.events.judges.protected import promise_of
 from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
@@ -63,13 +64,14 @@ class Facts(ReleaseFacts):
         self.skipped: Mapping[str, str] = self.run.get("skipped", {})
         self.chosen: Mapping[str, Any] = candidates.get(self.granularity, {})
         self.in_gaps: int = self.chosen.get("rows_in_gaps", 0)
-        before = self.manifest["guarantee"].get("after")
-        cause = (
-            "because of what was published before" if before else "in groups that break what else is promised"
-        )
+        promise = promise_of(evidence)
+        causes = {
+            "because of what was published before": promise.after,
+            "in groups that break what else is promised": promise.further,
+        }
         self.withheld = {
             f"in groups of fewer than {self.k} people": self.chosen.get("rows_below_k", 0),
-            cause: self.chosen.get("rows_short", 0),
+            " or ".join(cause for cause, holds in causes.items() if holds): self.chosen.get("rows_short", 0),
             "in gaps of the calendar": self.in_gaps if self.parameters["gaps"] == "suppress" else 0,
         }
         self.incomplete: int = self.counts["withheld"] - sum(self.withheld.values())
@@ -81,7 +83,8 @@ class Facts(ReleaseFacts):
 
         The largest share of a group's rows of one person, and per sensitive column that of one value; per
         published column the share of rows that its value ties to another row of the same person; how many ids
-        differ from another only in case or surrounding blanks; and what was withheld by column.
+        differ from another only in case or surrounding blanks; what was withheld by column; and where rows
+        have steps of their own, whom several known visits single out.
         """
         if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return None
@@ -92,6 +95,7 @@ class Facts(ReleaseFacts):
             "tied_rows": measure.tying_columns(self.evidence),
             "similar_ids": measure.similar_ids(self.evidence),
             "withheld_by": withheld_by(self.evidence, ~self.evidence.published),
+            "singled_out": self.evidence.once(singled_out) if self.steps else {},
         }
 
     @cached_property
@@ -344,7 +348,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
 
 def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
     short = {"groups_short": "groups short", "rows_short": "rows short"}
-    if not {"protect", "dominance", "visits"} & f.parameters.keys():
+    if not promise_of(f.evidence).further:
         short = {}
     numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
     marks = {f.granularity: " (contains all steps)" if f.steps else " (chosen)"}

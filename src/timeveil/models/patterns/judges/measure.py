@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.notebook import Shown
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
@@ -52,7 +53,7 @@ class PatternError:
 
 
 @dataclass(frozen=True, slots=True)
-class PatternLoss:
+class PatternLoss(Shown):
     """What a pattern release lost, in plain numbers; the empty pattern is not counted among patterns.
 
     `patterns` were frequent in the original: `changed` of them are published with another count, `lost` ones

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.notebook import Shown
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import withheld_by
@@ -67,7 +68,7 @@ class QueryError:
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesLoss:
+class SeriesLoss(Shown):
     """What a series release lost; None where the part was not published.
 
     `value_loss` is the mean over series of the root mean square width of the envelope (eq. 2), over the

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from timeveil.domain.judgement import as_dict
+from timeveil.domain.notebook import Shown
 from timeveil.evidence.codes import Integers, mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
@@ -77,7 +78,7 @@ class GroupLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamLoss:
+class StreamLoss(Shown):
     """What a stream release lost, in plain numbers.
 
     Of `rows` + `suppressed` records, `suppressed` were withheld and `moved` were published later than they

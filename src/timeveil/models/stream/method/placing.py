@@ -212,10 +212,10 @@ class Placement:
         if people:
             turns = self.chance.words(number, TURNS, len(values)).argsort().tolist()
             values = [values[turn] for turn in turns]
-        parts = [(origin, value, n) for value in values for origin, n in slot.published[value].items()]
+        parts = [(origin, value, size) for value in values for origin, size in slot.published[value].items()]
         # The slot's own records first, then guests from ever further: `_trim` takes records off the end.
-        for origin, value, count in sorted(parts, key=lambda part: -part[0]):
-            records = self._take(origin, value, count, people, present, window)
+        for origin, value, size in sorted(parts, key=lambda part: -part[0]):
+            records = self._take(origin, value, size, people, present, window)
             chosen.setdefault(value, []).append(records)
             if origin != number:
                 guests.setdefault(origin, []).extend(records.tolist())

@@ -1,0 +1,91 @@
+"""The risk of a table before anything is done to it; of events, also by every way of recoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from timeveil.calendar.granularity import Granularity
+from timeveil.domain.relation import Relation
+from timeveil.domain.roles import Roles
+from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.judging import attack, gather, measure
+from timeveil.models import method_of, part
+from timeveil.models.events.parameters import Adversary, EventParameters
+
+if TYPE_CHECKING:
+    from timeveil.models.events.judges.profile import Profile
+    from timeveil.models.patterns.judges.profile import PatternProfile
+    from timeveil.models.series.judges.profile import SeriesProfile
+    from timeveil.models.stream.judges.profile import StreamProfile
+
+    AnyProfile: TypeAlias = Profile | StreamProfile | SeriesProfile | PatternProfile
+
+MOST_ROWS = 50_000  # up to here, all ways of recoding a table together take some seconds
+OUTSIDER = Adversary(visits=2, sample=2_000)  # whom they are compared by
+
+
+def profile(
+    relation: Relation,
+    k: int | None = None,
+    granularities: Iterable[str | Granularity] | str | Granularity | None = None,
+    definitions: Iterable[Granularity] | None = None,
+    *,
+    ways: bool = False,
+    l: int | None = None,
+    slot: str | Granularity = "day",
+    min_support: float | None = None,
+) -> AnyProfile:
+    """Show the risk of a table before anything is done to it.
+
+    Of events: people and rows per group, at the table's resolution and at each granularity. Granularities
+    finer than the resolution of the times are left out: they separate nothing. With `ways`, every way of
+    recoding is tried as well, unless the table has more than 50,000 rows. With `l`, the table is a stream of
+    slots. A table of series or of items has a profile of its own; with `min_support`, that of patterns.
+    """
+    values = {name: value for name, value in (("k", k), ("l", l), ("min_support", min_support)) if value}
+    model = _model(relation.roles, values)
+    if model != EventParameters.model:
+        risk: AnyProfile = part(model, "judges.profile").profile(relation, {**values, "slot": slot})
+        return risk
+    return _of_events(relation, EventParameters.table()["k"].check(k), granularities, definitions, ways=ways)
+
+
+def _model(roles: Roles, values: Mapping[str, Any]) -> str:
+    """The model of a table by the roles of its columns, and by what is promised about it."""
+    of_patterns = bool(roles.item) or "min_support" in values
+    if roles.item or roles.series or roles.value:
+        return "patterns" if of_patterns else "series"
+    return "stream" if "l" in values else "time"
+
+
+def _of_events(
+    relation: Relation,
+    k: int,
+    granularities: Iterable[str | Granularity] | str | Granularity | None,
+    definitions: Iterable[Granularity] | None,
+    *,
+    ways: bool,
+) -> Profile:
+    named = [granularities] if isinstance(granularities, str | Granularity) else granularities
+    allowed = None if named is None else list(named)
+    defined = None if definitions is None else list(definitions)
+    judges = part("time", "judges.profile")
+    risk: Profile = judges.profile(relation, k, allowed, defined)
+    if not ways:
+        return risk
+    if relation.rows > MOST_ROWS:
+        return replace(risk, ways_left_out=f"the table has more than {MOST_ROWS:,} rows")
+    results, method = [], method_of(EventParameters)
+    limits: Any = {"granularities": allowed, "definitions": defined, "gaps": "skip"}
+    try:
+        for recode in ("global", "tiling", "refined", "local"):
+            evidence = gather(*method(relation, relation.roles, k, recode=recode, **limits))
+            loss: Any = measure(evidence, windows=0)
+            results.append(
+                judges.Way(recode, loss.bits_per_row, attack(evidence, None, OUTSIDER).pinned_after)
+            )
+    except (InfeasibleError, ParameterError) as error:
+        return replace(risk, ways_left_out=error.message)
+    return replace(risk, ways=tuple(results))

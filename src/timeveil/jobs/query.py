@@ -1,0 +1,319 @@
+"""A question about rows, series or patterns of a release, as it is typed, and its answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import timeveil as tv
+from timeveil.domain.parameter import Parameters, optional, parameter
+from timeveil.domain.roles import columns_named
+from timeveil.errors import InputError, ParameterError, raising
+from timeveil.jobs.typed import refuse_other_models
+
+OPEN = ".."
+Range = tuple[float | None, float | None]
+_about_rows = partial(optional, models=("time", "stream"))
+_about_labels = partial(optional, models=("time", "stream", "series"))
+_about_series = partial(optional, models=("series",))
+_about_patterns = partial(optional, models=("patterns",))
+
+
+Say = Callable[[str], None]
+_OF_WHAT_WAS_PUBLISHED = ("stream",)  # models whose counts are about published rows, not about the original
+
+
+class Question(Parameters):
+    """What can be asked of a release; each line names the models it is about."""
+
+    between: tuple[str, str] | None = _about_rows(
+        "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
+    )
+    where: list[str] | None = _about_labels(
+        "Only rows with this value, or in a range with both ends; of several for a column, any may match. "
+        "With != every other row.",
+        ["zip=04103", "age=30..39"],
+        "C=V|C!=V",
+    )
+    any: bool = parameter(
+        "Rows that meet any of the conditions on different columns, not all of them.",
+        default=False,
+        models=("time", "stream"),
+    )
+    ranges: list[str] | None = _about_series(
+        "On series: those with a value in a range that includes both ends.",
+        ["h08=0.2:0.5"],
+        "C=LOW:HIGH",
+        option="--range",
+    )
+    mean: str | None = _about_series("On series: mean of all published series at an instant.", "h08", "C")
+    expression: list[str] | None = _about_series(
+        "On series: those with an expression of instants, numbers, + - * / and parentheses in a range; "
+        "names that are not words are in backquotes.",
+        ["h20 - h08=:50", "h20 / h08=1.5:"],
+        "EXPR=LOW:HIGH",
+    )
+    difference: list[str] | None = _about_series(
+        "On series: those whose value at A minus that at B, in standard deviations of the series, is in a "
+        "range.",
+        ["h08,h20=:-1"],
+        "A,B=LOW:HIGH",
+    )
+    like: str | None = _about_series(
+        "On series: those with a shape like these numbers, one per instant.", "1,2,4,3", "N,N,...|FILE"
+    )
+    tolerance: float | None = _about_series("With --like: largest distance, 1 minus the correlation.", 0.1)
+    distance: str | None = _about_series(
+        "With --like: cosine if not set; or euclidean or dtw, in standard deviations of a series.",
+        "dtw",
+        "NAME",
+    )
+    features: str | None = _about_series(
+        "On series: how shapes are described: differences if not set, or adjacent, slope or peak-to-trough.",
+        "adjacent",
+        "NAME",
+    )
+    item: list[str] | None = _about_patterns(
+        "On patterns: how many people have all of these items.", ["h08=b", "h09=c"], "ITEM"
+    )
+    given: list[str] | None = _about_patterns(
+        "On patterns: items of the people to count among; needs --then.", ["h08=b"], "ITEM"
+    )
+    then: list[str] | None = _about_patterns(
+        "On patterns: of those with the --given items, or of everyone, how many have these.",
+        ["h09=c"],
+        "ITEM",
+    )
+    top: int | None = _about_patterns("On patterns: the N patterns that most people have.", 10, at_least=1)
+    longer_than: int | None = _about_patterns(
+        "With --top: only patterns of more than N items.", 1, at_least=0
+    )
+
+    def answer(self, release: tv.Release, say: Say) -> tuple[str, dict[str, Any]]:
+        """The answer in words and as data; `say` is called with remarks."""
+        model = str(release.manifest["model"])
+        refuse_other_models(type(self).table(), vars(self), model)
+        if model == "patterns":
+            return _of_patterns(release, self)
+        return (_of_series if model == "series" else _of_rows)(release, self, say)
+
+
+def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
+    """How many rows; of a stream, of what was published, not of what happened."""
+    start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
+    if options.any and not options.where:
+        raise ParameterError("`any` applies with `where` only", hint="add {where}, or leave {any} out")
+    where: Any = _conditions(options.where or [], release, say)
+    if options.any:
+        where = [{column: condition} for column, condition in where.items()]
+    count = tv.answer(release, tv.WindowCount(between=(start, end), where=where))
+    unknown = "".join(f"\nnothing published shows a value asked for in `{name}`" for name in count.unknown)
+    if release.manifest["model"] in _OF_WHAT_WAS_PUBLISHED:
+        text = _estimate(count, "published rows").removesuffix(" exactly")
+        text += f"; how many were moved or withheld is not published{unknown}"
+        return text, _data(count, "published")
+    withheld = release.manifest["counts"].get("withheld", 0)
+    missing = f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
+    return _estimate(count, "rows", missing if withheld else "") + unknown, _data(count)
+
+
+def _bound(text: str, release: tv.Release) -> str | int | None:
+    if release.manifest["time"]["kind"] == "relative":
+        with suppress(ValueError):
+            return int(text)
+    return None if text == OPEN else text
+
+
+def _conditions(texts: list[str], release: tv.Release, say: Say) -> dict[str, Any]:
+    """The values and ranges of each column named."""
+    from timeveil.evidence.conditions import takes_ranges
+
+    conditions: dict[str, list[Any]] = {}
+    negated: dict[str, bool] = {}
+    stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
+    types = {column["name"]: column["type"] for column in stated}
+    levels = release.manifest.get("levels", {})
+    for text in texts:
+        column, mark, value = text.partition("=")
+        if not (column.removesuffix("!") and mark):
+            hint = "write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH"
+            raise ParameterError("a condition has no column or no `=`", hint=hint)
+        differs = column.endswith("!") and column not in types
+        column = column.removesuffix("!") if differs else column
+        if negated.setdefault(column, differs) != differs:
+            message = f"`{column}` has conditions with = and with !="
+            raise ParameterError(message, hint="ask for the values that are left, with = alone")
+        low, dots, high = value.partition(OPEN)
+        level, options = levels.get(column, {}).get("name", ""), conditions.setdefault(column, [])
+        if not dots or (level and not takes_ranges(level)):  # labels may have dots, those of ranges do not
+            options.append(value or None)
+            continue
+        options.append((low or None, high or None))
+        if types.get(column) == "string" and not level:
+            say(f"`{column}` holds text, so the range is compared letter by letter.")
+    return {name: tv.Not(options) if negated[name] else options for name, options in conditions.items()}
+
+
+def _estimate(count: tv.Estimate, noun: str, missing: str = "") -> str:
+    """A count in words; `missing` is why it is not exact."""
+    if count.low == count.high:
+        return f"{count.value:,.0f} {noun} exactly"
+    return f"{count.value:,.4g} {noun}, between {count.low:,.0f} and {count.high:,.0f}{missing}"
+
+
+def _data(count: tv.Estimate, of: str = "original") -> dict[str, Any]:
+    unknown = {"unknown": list(count.unknown)} if count.unknown else {}
+    return {"value": count.value, "low": _finite(count.low), "high": _finite(count.high), "of": of, **unknown}
+
+
+def _finite(number: float) -> float | None:
+    """JSON knows no infinity: null is no bound."""
+    return None if math.isinf(number) else number
+
+
+def _of_patterns(release: tv.Release, options: Question) -> tuple[str, dict[str, Any]]:
+    """The support of a pattern, the confidence of a rule, or the strongest patterns."""
+    from timeveil.models.patterns.evidence import Evidence
+    from timeveil.models.patterns.words import confidence_lines, support_lines, top_lines
+
+    items, premises, conclusions = options.item or [], options.given or [], options.then or []
+    questions = [bool(items), bool(premises or conclusions), options.top is not None]
+    if sum(questions) != 1:
+        message = "more than one question is asked" if any(questions) else "nothing is asked of the patterns"
+        hint = "ask with --item for a pattern, with --given and --then for a rule, or with --top N"
+        raise ParameterError(message, hint=hint)
+    if options.longer_than is not None and options.top is None:
+        raise ParameterError("--longer-than is given without --top", hint="say how many of them: --top 10")
+    evidence = Evidence(release)
+    if options.top is not None:
+        table = tv.answer(evidence, tv.TopPatterns(options.top, options.longer_than or 0))
+        rows = [{**row, "high": _finite(row["high"])} for row in table.to_pylist()]
+        return "\n".join(top_lines(table, evidence.patterns)), {"patterns": rows}
+    if items:
+        support = tv.answer(evidence, tv.PatternSupport(items))
+        return "\n".join(support_lines(support, evidence.patterns, items)), _data(support)
+    confidence = tv.answer(evidence, tv.RuleConfidence(premises, conclusions))
+    lines = confidence_lines(confidence, evidence.patterns, [*premises, *conclusions])
+    return "\n".join(lines), _data(confidence)
+
+
+def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
+    """How many series have these values, this shape, or both."""
+    instants = release.manifest["series"]["instants"]
+    ranges: dict[str, Range] = {}
+    for text in options.ranges or ():
+        names, span = _parts(text, "--range", "h08=0.2:0.5")
+        _ask(ranges, columns_named([names], instants), span, "--range")
+    expressions: dict[str, Range] = {}
+    for text in options.expression or ():
+        names, span = _parts(text, "--expression", "h20 - h08=:50")
+        _ask(expressions, [names], span, "--expression")
+    shape = _shape(options, instants)
+    if options.mean is not None:
+        if ranges or expressions or options.where or shape is not None:
+            raise ParameterError("--mean is a question of its own", hint="ask twice, once with --mean alone")
+        mean = tv.answer(release, tv.MeanValue(options.mean))
+        text = f"{mean.value:,.4g} on average at {options.mean}, between {mean.low:,.4g} and {mean.high:,.4g}"
+        return text, _data(mean, "published")
+    if not (ranges or expressions or options.where) and shape is None:
+        hint = "ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or --like"
+        raise ParameterError("nothing is asked of the series", hint=hint)
+    where = _conditions(options.where or [], release, say)
+    if where and expressions:
+        raise ParameterError("--where does not fit --expression", hint="ask for values with --range")
+    values: Any = tv.RangeCount(ranges, where) if ranges or where else None
+    if expressions:
+        for name, span in ranges.items():
+            _ask(expressions, [f"`{name}`"], span, "--expression")
+        values = tv.ExpressionRange(expressions)
+    question: Any = values if shape is None else shape
+    if shape is not None and values is not None:
+        question = tv.Complex(pattern=shape, range=values)
+    count: tv.Estimate = tv.answer(release, question)
+    suppressed = release.manifest["counts"]["suppressed"]
+    missing = f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} withheld" if suppressed else ""
+    return _estimate(count, "series", missing), _data(count)
+
+
+def _shape(options: Question, instants: Sequence[str]) -> tv.PatternRange | tv.PatternSimilarity | None:
+    """The question about shapes, by differences or by numbers that they are like."""
+    features = "differences" if options.features is None else options.features
+    if options.like is not None:
+        if options.difference:
+            message = "both --difference and --like are given; a question is about one of them"
+            raise ParameterError(message, hint="ask twice, once with each")
+        if options.tolerance is None:
+            message = "--like needs --tolerance: how far from it a shape may be, between 0 and 2"
+            raise ParameterError(message, hint="start with --tolerance 0.1; it is 1 minus the correlation")
+        distance = options.distance or "cosine"
+        return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features, distance)
+    for name in ("tolerance", "distance"):
+        if getattr(options, name) is not None:
+            hint = "say what shapes are compared with: --like 1,2,4,3"
+            raise ParameterError(f"--{name} is given without --like", hint=hint)
+    differences: dict[Any, Range] = {}
+    for text in options.difference or ():
+        names, span = _parts(text, "--difference", "h08,h20=:-1")
+        _ask(differences, [_pair(names, instants)], span, "--difference")
+    if options.features is not None and options.ranges and not differences:
+        hint = "leave it out, or ask for shapes, too: --difference h08,h20=:-1"
+        raise ParameterError("--features is given without --difference or --like", hint=hint)
+    return tv.PatternRange(differences, features) if differences else None
+
+
+def _ask(asked: dict[Any, Range], names: Iterable[Any], span: Range, option: str) -> None:
+    """Add names with their range; a name twice would lose its first range."""
+    names = list(names)
+    if not asked.keys().isdisjoint(names):
+        raise ParameterError(f"{option} asks for the same thing twice", hint="give one range with both ends")
+    asked.update(dict.fromkeys(names, span))
+
+
+def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
+    """`NAME=LOW:HIGH`; a side left empty is open."""
+    names, mark, span = text.rpartition("=")
+    low, colon, high = span.partition(":")
+    message = f"{option} is not of the form NAME=LOW:HIGH with finite numbers"
+    error = ParameterError(message, hint=f"write {option} {example}; a side left empty is open")
+    if not (names and mark and colon):
+        raise error
+    with raising(error, on=ValueError):
+        ends = tuple(float(end) if end.strip() else None for end in (low, high))
+    if any(end is not None and not math.isfinite(end) for end in ends):
+        raise error
+    return names, (ends[0], ends[1])
+
+
+def _pair(names: str, instants: Sequence[str]) -> Any:
+    """Two instants with a comma between, whatever marks are in their names; or the name of a feature."""
+    commas = [comma.start() for comma in re.finditer(",", names)]
+    pairs = [(names[:comma].strip(), names[comma + 1 :].strip()) for comma in commas]
+    existing = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
+    return [*existing, *pairs, names][0]
+
+
+def _numbers(text: str) -> list[float]:
+    """Numbers with commas or blanks between, typed or in a file."""
+    from timeveil.reading.files import small_text
+
+    try:
+        return _parsed(text)
+    except ValueError:
+        path = Path(text)
+    message = "--like is neither numbers nor a file of text"
+    hint = "give a number per instant, such as --like 1,2,4,3, or a file that has them"
+    with raising(InputError(message, hint=hint, code="file-missing"), on=(OSError, ValueError)):
+        content = small_text(path, "a file with a shape has")
+    message = f"`{path.name}` does not hold numbers with commas, blanks or lines between"
+    hint = "put one number per instant into it, and nothing else"
+    with raising(InputError(message, hint=hint, code="file-unreadable"), on=ValueError):
+        return _parsed(content)
+
+
+def _parsed(text: str) -> list[float]:
+    return [float(part) for part in re.split(r"[\s,;]+", text.strip())]

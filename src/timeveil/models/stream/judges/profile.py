@@ -1,0 +1,99 @@
+"""The risk of a stream before anything is done to it: which slots could be published as they are, by l.
+
+A slot is eligible for an l if no sensitive value is held by more than 1 in l of its records. Where all
+records of a slot with the same quasi-identifiers have one value, anyone who knows them knows it for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from timeveil.calendar.catalogue import granularity
+from timeveil.calendar.granularity import Granularity
+from timeveil.domain.judgement import as_dict
+from timeveil.domain.relation import Relation
+from timeveil.evidence.codes import column_of, encode, fold
+from timeveil.models.stream.evidence import commonest
+from timeveil.models.stream.parameters import StreamParameters
+from timeveil.models.stream.slots import NOWHERE, SlotLine
+
+READ: Mapping[str, Any] = {"needs": ("time",), "nulls": "withhold", "slot_numbers": True}
+MOST_L = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Eligibility:
+    """Slots that keep an l as they are, as a number and as shares of all slots and of all records."""
+
+    l: int
+    slots: int
+    share_of_slots: float
+    share_of_records: float
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProfile:
+    """How many slots of a stream are l-diverse as they are, for each l.
+
+    `rows_incomplete` lack a time or a sensitive value. `certain` is the share of records whose value is
+    certain to anyone who knows their slot and their quasi-identifiers.
+    """
+
+    ALSO: ClassVar = ("already_diverse",)
+
+    l: int
+    slot: str
+    rows: int
+    rows_incomplete: int
+    slots: int
+    records_per_slot: float
+    certain: float
+    by_l: tuple[Eligibility, ...]
+
+    @property
+    def already_diverse(self) -> bool:
+        """Whether every slot is l-diverse as it is."""
+        return all(each.slots == self.slots for each in self.by_l if each.l == self.l)
+
+    safe = already_diverse
+    as_dict = as_dict
+
+
+def profile(relation: Relation, values: Mapping[str, Any]) -> StreamProfile:
+    """Count the values of every slot."""
+    usual = {name: line.example for name, line in StreamParameters.table().items() if line.required}
+    parameters = StreamParameters(**{**usual, **{n: v for n, v in values.items() if n in ("l", "slot")}})
+    slot, axis = parameters.slot, relation.clock
+    numbered = axis.kind == "relative" and axis.unit is None
+    grain = slot if isinstance(slot, Granularity) else granularity(slot)
+    times = column_of(relation.data, relation.time)
+    origin = SlotLine(None if numbered else grain, axis).origins(times)
+    value = encode(
+        column_of(relation.data, relation.needed(next(iter(relation.roles.sensitive), None), "sensitive"))
+    )
+    complete = (origin != NOWHERE) & np.asarray(value.values.is_valid())[value.codes]
+    origin, code = origin[complete], value.codes[complete]
+    index, size, most = commonest(origin, code)
+    known = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
+    parts = [(index, len(size)), *((coded.codes[complete], coded.size) for coded in known)]
+    group, shown, held = commonest(fold(parts, len(index))[0], code)
+    records, slots = len(index), len(size)
+    by_l = []
+    for l in range(2, max(MOST_L, parameters.l) + 1):
+        fits = most * l <= size
+        shares = float(fits.mean()) if slots else 0.0, float(size[fits].sum()) / max(records, 1)
+        by_l.append(Eligibility(l, int(fits.sum()), *shares))
+    return StreamProfile(
+        parameters.l,
+        "slot" if numbered else grain.name,
+        relation.rows,
+        relation.rows - records,
+        slots,
+        records / max(slots, 1),
+        float((shown == held)[group].mean()) if records else 0.0,
+        tuple(by_l),
+    )

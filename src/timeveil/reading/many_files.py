@@ -1,0 +1,241 @@
+"""Many files as one table: those of a folder, those that a pattern fits, or those of an object store.
+
+Folders named `key=value` below the folder are partitions, as Hive and Spark write them: each key is a column.
+Rows come file by file, and a file of an object store is on this machine only while it is read, in a private
+folder. All files need the same columns; the error names the file that differs.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pyarrow as pa
+
+from timeveil.domain.stored import PrivateFolder, private_file
+from timeveil.domain.wording import counted, listed
+from timeveil.errors import InputError, ParameterError, raising
+from timeveil.reading.files import read_error, temporary_file_error
+
+REMOTE = ("s3://", "gs://", "gcs://", "abfs://", "abfss://", "hdfs://")
+_SECRETS = ("access_key", "secret_key", "session_token", "account_key", "sas_token", "password")
+_PARTITION = re.compile(r"([^=]+)=(.*)")
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_CHUNK = 1 << 20
+
+
+class File(NamedTuple):
+    """A file: its name below the folder, and `local`, a block in which it is on this machine."""
+
+    name: str
+    local: Callable[[], Any]
+
+    @property
+    def partition(self) -> dict[str, str | None]:
+        """What the folders above it state."""
+        pairs = (_PARTITION.fullmatch(part) for part in PurePosixPath(self.name).parts[:-1])
+        named = {unquote(pair[1]): unquote(pair[2]) for pair in pairs if pair}
+        return {key: None if value == _NULL else value for key, value in named.items()}
+
+
+class ManyFiles:
+    """Files with the same columns, one after the other; each is open only while it is read.
+
+    Those of this machine are all looked at first, those of an object store when it is their turn.
+    """
+
+    def __init__(
+        self, name: str, files: Sequence[File], read: Callable[[Path], Any], *, remote: bool
+    ) -> None:
+        self.name: str | None = f"{name} ({counted(len(files), 'file')})"
+        self._files, self._read = files, read
+        self.decided: dict[str, str] = {}
+        keys = dict.fromkeys(key for file in files for key in file.partition)
+        self._kinds = {key: _kind([file.partition.get(key) for file in files]) for key in keys}
+        with files[0].local() as path:
+            first = read(path)
+            self.names = self._columns(files[0], first)
+            self.decimal_commas: bool | None = first.decimal_commas
+        self._is_open = remote
+        for file in () if remote else files[1:]:
+            with file.local() as path:
+                source = read(path)
+                self._compare(file, source)
+                if source.decimal_commas != self.decimal_commas:
+                    self.decimal_commas = None
+
+    def _columns(self, file: File, source: Any) -> tuple[str, ...]:
+        """The columns of a file, and the partitions that it has no column for."""
+        return (*source.names, *(key for key in file.partition if key not in source.names))
+
+    def _compare(self, file: File, source: Any) -> None:
+        names = self._columns(file, source)
+        if sorted(names) != sorted(self.names):
+            columns = listed(sorted({*names} ^ {*self.names}) or names)
+            raise self._differs(file, f"has other columns than `{self._files[0].name}`: {columns}")
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        schema: pa.Schema | None = None
+        for file in self._files:
+            with file.local() as path:
+                source = self._read(path)
+                self._compare(file, source)
+                if self._is_open and source.decimal_commas != self.decimal_commas:
+                    raise self._differs(file, f"has another delimiter than `{self._files[0].name}`")
+                for rows in source.batches([name for name in columns if name in source.names]):
+                    whole = self._with_partition(rows, file, columns)
+                    schema = schema or whole.schema
+                    if not whole.schema.equals(schema):
+                        pairs = zip(schema, whole.schema, strict=True)
+                        differing = listed([field.name for field, other in pairs if field != other])
+                        raise self._differs(
+                            file, f"has other types than `{self._files[0].name}` in {differing}"
+                        )
+                    yield whole
+                self.decided |= source.decided
+
+    def _with_partition(self, rows: pa.Table, file: File, columns: Sequence[str]) -> pa.Table:
+        for key, value in file.partition.items():
+            if key in columns and key not in rows.column_names:
+                cell = pa.scalar(value).cast(self._kinds[key])
+                rows = rows.append_column(key, pa.repeat(cell, rows.num_rows))
+        return rows.select(list(columns))
+
+    def _differs(self, file: File, what: str) -> InputError:
+        hint = (
+            "give all files the same columns, or name some of them with a pattern such as 'visits/2024-*.csv'"
+        )
+        return InputError(f"`{file.name}` {what}", hint=hint, facts={"file": file.name})
+
+
+def _kind(values: Sequence[str | None]) -> pa.DataType:
+    """Whole numbers if every value of a partition is one, else text."""
+    present = [value for value in values if value is not None]
+    return pa.int64() if present and all(map(_WHOLE.fullmatch, present)) else pa.string()
+
+
+def local_files(path: Path, suffixes: tuple[str, ...]) -> list[File] | None:
+    """The tables of a folder with its partitions, or the files that a pattern fits; None of a single file."""
+    with raising(lambda cause: read_error(path.name, cause), on=(OSError, ValueError)):
+        if path.is_dir():
+            paths = sorted(_tables(path, suffixes))
+        elif glob.has_magic(str(path)) and not path.exists():
+            matches = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (of any path)
+            paths = sorted(match for match in matches if match.is_file() and _is_shown(match.name))
+        else:
+            return None
+    above = path if path.is_dir() else Path(*_plain_parts(path.parts))
+    return [File(each.relative_to(above).as_posix(), partial(_as_it_is, each)) for each in paths]
+
+
+def _tables(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
+    for entry in folder.iterdir():
+        if not _is_shown(entry.name):
+            continue
+        if _PARTITION.fullmatch(entry.name) and entry.is_dir():
+            yield from _tables(entry, suffixes)
+        elif entry.name.lower().endswith(suffixes):
+            yield entry
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith((".", "_", "~"))
+
+
+def _plain_parts(parts: Sequence[str]) -> list[str]:
+    """The parts of a pattern before the first that is one, or that is a partition."""
+    plain: list[str] = []
+    for part in parts[:-1]:
+        if glob.has_magic(part) or _PARTITION.fullmatch(part):
+            break
+        plain.append(part)
+    return plain
+
+
+@contextmanager
+def _as_it_is(path: Path) -> Iterator[Path]:
+    yield path
+
+
+def is_remote(table: object) -> bool:
+    """Whether a table is in an object store."""
+    return isinstance(table, str) and table.lower().startswith(REMOTE)
+
+
+def remote_files(address: str, suffixes: tuple[str, ...]) -> tuple[str, list[File]]:
+    """The name of what an address stands for, and its files: one, those below it, or those it fits."""
+    import pyarrow.fs as pafs  # noqa: PLC0415 (loads the drivers of all stores)
+
+    with raising(
+        ParameterError("the address cannot be read", hint="write s3://bucket/folder"), on=ValueError
+    ):
+        parts = urlsplit(address)
+        query = {name.lower() for name, _ in parse_qsl(parts.query)}
+        if parts.username or parts.password or query & {*_SECRETS}:
+            message = "the address contains a key or a password, which reports and jobs would show"
+            hint = "remove it, and set variables such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            raise ParameterError(message, hint=hint)
+    plain = address.partition("?")[0]
+    name = PurePosixPath(unquote(parts.path)).name or parts.netloc
+    with raising(partial(_store_error, name), on=(OSError, pa.ArrowException, NotImplementedError)):
+        head = "/".join(_plain_parts([*plain.split("/"), ""])) if glob.has_magic(plain) else plain
+        store, base = pafs.FileSystem.from_uri(head + address[len(plain) :])
+        info = store.get_file_info(base)
+        if info.is_file:
+            return name, [File(name, partial(_fetched, store, base))]
+        entries = store.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
+    fits = _pattern(plain[len(head) :].lstrip("/")) if head != plain else _below(suffixes)
+    files = []
+    for entry in sorted(entries, key=lambda entry: str(entry.path)):
+        below = entry.path[len(base.rstrip("/")) + 1 :]
+        if entry.is_file and fits(below) and all(map(_is_shown, below.split("/"))):
+            files.append(File(below, partial(_fetched, store, entry.path)))
+    return name, files
+
+
+def _pattern(text: str) -> Callable[[str], Any]:
+    """Whether a name fits a pattern in which `*` is within a folder, and `**/` any number of folders."""
+    words = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    parts = (words.get(part) or re.escape(part) for part in re.split(r"(\*\*/|\*|\?)", text))
+    return re.compile("".join(parts)).fullmatch
+
+
+def _below(suffixes: tuple[str, ...]) -> Callable[[str], bool]:
+    def fits(name: str) -> bool:
+        *above, last = name.split("/")
+        return all(map(_PARTITION.fullmatch, above)) and last.lower().endswith(suffixes)
+
+    return fits
+
+
+@contextmanager
+def _fetched(store: Any, path: str) -> Iterator[Path]:
+    """A private copy of a remote file, which is removed after the block."""
+    name = PurePosixPath(path).name
+    with raising(temporary_file_error, on=OSError):
+        folder = PrivateFolder()
+        copy = private_file(folder.path / name)
+    try:
+        failed = raising(partial(_store_error, name), on=(OSError, pa.ArrowException))
+        with copy, failed, store.open_input_stream(path) as stream:
+            shutil.copyfileobj(stream, copy, _CHUNK)
+        yield folder.path / name
+    finally:
+        folder.close()
+
+
+def _store_error(name: str, cause: Exception) -> InputError:
+    """What an object store says may quote keys and names of others: it is replaced."""
+    if isinstance(cause, FileNotFoundError):
+        return InputError(f"there is no file `{name}`", hint="check the address", code="file-missing")
+    message = f"`{name}` cannot be read: the object store cannot be reached, or does not let you in"
+    hint = "check the address, and the variables or files with your keys that its driver reads"
+    return InputError(message, hint=hint, code="file-unreadable")

@@ -1,0 +1,381 @@
+"""Propose a role for every column, with the reason, by how a table looks; the user confirms or changes it.
+
+Cells are counted only: how many differ, how many one person alone has, whether they read as times or as
+numbers, and whether they change within a person. Names of columns decide between roles that look alike. Where
+neither decides, the safer role is proposed: a column that outsiders may know is protected, and one that would
+act as a pseudonym is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.calendar.civil import UNITS
+from timeveil.domain.judgement import as_dict
+from timeveil.domain.lines import FileForm
+from timeveil.domain.parameter import Parameters, literal
+from timeveil.domain.roles import Roles
+from timeveil.domain.run import Columns
+from timeveil.errors import InputError, ParameterError
+from timeveil.evidence.codes import Coded, distinct_pairs, encode
+from timeveil.models import parameters_of, tables
+from timeveil.page.wording import counted, name, visible
+from timeveil.reading import looks
+from timeveil.reading.columns import is_list, is_text
+from timeveil.reading.database import is_address
+from timeveil.reading.risks import FEWEST_ROWS, MOST
+from timeveil.reading.sources import Form, open_source
+
+FEW, LEAST_INSTANTS, OFTEN = 60, 5, 1.5
+"""A column of more values is no category; fewer like columns are no series; rows per person of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What a column looks like, the role that is proposed for it, and why.
+
+    `values` are different ones, `nulls` are empty cells, and `singled_out` is the share of people (of rows,
+    if no column names people) who alone have one of their values. `role` is that of `Roles`.
+    """
+
+    name: str
+    type: str
+    values: int
+    nulls: int
+    singled_out: float
+    role: str = "drop"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """The roles of all columns, and the command that fits the table, each with its reason.
+
+    `values` are parameters that follow from the columns, such as hierarchies of quasi-identifiers.
+    """
+
+    source: str
+    rows: int
+    command: str
+    reason: str
+    columns: tuple[ColumnProfile, ...]
+    values: Mapping[str, Any]
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns of each role, as options and job files name them."""
+        lines, named = Columns.table(), dict[str, Any]()
+        for column in self.columns:
+            if lines[column.role].kind == "names":
+                named.setdefault(column.role, []).append(column.name)
+            else:
+                named[column.role] = column.name
+        return named
+
+    @property
+    def roles(self) -> Roles:
+        """The proposed roles."""
+        return Roles(**self.named)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The proposal as data."""
+        return {**as_dict(replace(self)), "roles": self.named}
+
+    def job_text(self, folder: str | Path = ".") -> str:
+        """A job file to edit, for that folder; what is proposed and must be decided has a comment."""
+        source = self.source if is_address(self.source) else os.path.relpath(self.source, folder)
+        stem = re.sub(r"\W+", "-", Path(source.partition("#")[0]).name.split(".")[0]) or "table"
+        lines = [
+            "# Proposed by `timeveil suggest`: check every role, then publish with `timeveil run`.",
+            f"# {visible(self.reason)}",
+            f"command = {literal(self.command)}",
+            f"in = {literal(source)}",
+            f"out = {literal(f'{stem}-published')}",
+            f"ledger = {literal(f'{stem}.ledger')}  # private: it shows who is in which group",
+            "",
+        ]
+        for role, names in self.named.items():
+            mine = [column for column in self.columns if column.role == role]
+            if isinstance(names, str):
+                lines.append(f"{role} = {literal(names)}  # {visible(mine[0].reason)}")
+                continue
+            lines.append(f"{role} = [")
+            lines += [f"  {literal(column.name)},  # {visible(column.reason)}" for column in mine]
+            lines.append("]")
+        table = tables()[self.command].table()
+        lines.append("")
+        for key, value in required_values(tables()[self.command]).items():
+            lines.append(f"{key} = {literal(value, toml=True)}  # {table[key].meaning}")
+        lines += [f"{table[key].key} = {literal(value, toml=True)}" for key, value in self.values.items()]
+        return "\n".join(lines) + "\n"
+
+
+def required_values(table: type[Parameters]) -> dict[str, Any]:
+    """The parameters that a command cannot do without, each at its example."""
+    return {name: line.example for name, line in table.table().items() if line.required}
+
+
+def suggest(table: Any, *, command: str | None = None, **form: Any) -> Suggestion:
+    """Propose a role for every column of a table, with the reason.
+
+    `command` is what it is to be published with; the one that fits best if it is not set. `form` says how a
+    file is written, as for `read`: `delimiter`, `encoding`, `sheet`.
+
+    >>> rows = {"patient": ["a", "b", "a"] * 30, "day": ["2024-01-31", "2024-02-01", "2024-02-02"] * 30}
+    >>> proposal = suggest(pa.table(rows))
+    >>> proposal.command, proposal.roles.respondent, proposal.roles.time
+    ('generalize-time', 'patient', 'day')
+    """
+    if command is not None and command not in tables():
+        raise ParameterError("`command` is not one that publishes", hint=f"use one of {', '.join(tables())}")
+    stated = FileForm(**form)
+    source = open_source(table, Form(stated.delimiter, stated.encoding, stated.sheet))
+    data = pa.concat_tables(source.batches(source.names))
+    if data.num_rows == 0:
+        subject = "the table" if source.name is None else f"`{source.name}`"
+        hint = "check that it is the right file"
+        raise InputError(f"{subject} has no rows", hint=hint, code="file-unreadable")
+    path = str(table) if isinstance(table, str | os.PathLike) else (source.name or "IN")
+    return _Look(data).proposal(path, command)
+
+
+class _Spread(NamedTuple):
+    """Share of people who alone have a value of a column; rows of such; whether people keep or repeat one."""
+
+    people: float
+    rows: int
+    constant: bool
+    repeated: bool
+
+
+class _Look:
+    """The columns of a table, counted once."""
+
+    def __init__(self, data: pa.Table) -> None:
+        self.rows, self.names = data.num_rows, data.column_names
+        self.coded: dict[str, Coded] = {}
+        self.nulls: dict[str, int] = {}
+        self.kinds: dict[str, str] = {}
+        for column in self.names:
+            cells = data[column]
+            if is_text(cells.type):
+                cells = pc.if_else(pc.equal(cells, ""), pa.nulls(len(cells), cells.type), cells)
+            self.nulls[column] = cells.null_count
+            if is_list(cells.type):
+                self.kinds[column], cells = "list", looks.texts_of(cells)
+            self.coded[column] = encode(cells)
+            self.kinds.setdefault(column, looks.kind_of(self.coded[column].values.drop_null()))
+        self.person = self._person()
+        self.owner = np.arange(self.rows) if self.person is None else self.coded[self.person].codes
+        self.people = self.rows if self.person is None else self.size(self.person)
+        self.spread = {column: self._spread(column) for column in self.names}
+
+    def size(self, column: str) -> int:
+        """The number of different values."""
+        return len(self.coded[column].values.drop_null())
+
+    def proposal(self, source: str, command: str | None) -> Suggestion:
+        series, times = self._series(), self._times()
+        fitting, reason = self._command(series, times)
+        table = tables()[command or fitting]
+        if command not in (None, fitting):
+            reason = f"Set to {command}."
+        proposed = dict(self._roles(table, series, times))
+        for role in (
+            "respondent",
+            "time",
+            "value",
+            "item",
+        ):  # one column each; others that look like it are left out
+            mine = [column for column, (proposal, _) in proposed.items() if proposal == role]
+            for column in mine[1:]:
+                proposed[column] = ("drop", f"looks like {name(mine[0])}, which has the role {role}")
+        if table.model == "stream":
+            secret = [column for column, (role, _) in proposed.items() if role == "sensitive"]
+            for column in secret[1:]:
+                proposed[column] = ("drop", f"a stream protects one sensitive column, here {name(secret[0])}")
+        columns = tuple(
+            ColumnProfile(c, self.kinds[c], self.size(c), self.nulls[c], self.spread[c].people, *proposed[c])
+            for c in self.names
+        )
+        return Suggestion(source, self.rows, table.command, reason, columns, self._values(table, proposed))
+
+    def _person(self) -> str | None:
+        """The column that names people best: by its name, else by many values that come again."""
+        ranks = {}
+        for column in self.names:
+            words, size = looks.words_of(column), self.size(column)
+            if (
+                self.kinds[column] not in ("text", "whole number")
+                or size < 2
+                or words & (looks.KNOWN - looks.WHO)
+            ):
+                continue
+            rank = 3 * bool(words & looks.WHO) + 2 * bool(words & looks.NUMBERED)
+            repeated = self.kinds[column] == "text" and max(FEW, self.rows // 200) < size <= self.rows // 2
+            if rank or (repeated and not words & (looks.SECRET | looks.ITEM)):
+                ranks[column] = rank
+        return max(ranks, key=ranks.__getitem__) if ranks else None
+
+    def _times(self) -> list[str]:
+        times = [
+            c for c in self.names if self.kinds[c] in ("date", "time") and not looks.words_of(c) & looks.BORN
+        ]
+        counts = (c for c in self.names if self.kinds[c] == "whole number" and c.lower() in UNITS)
+        return times or list(counts)[:1]
+
+    def _series(self) -> list[str]:
+        """The longest run of neighbouring columns of numbers whose names differ in digits alone."""
+        runs: list[list[str]] = []
+        stem = None
+        for column in self.names:
+            number = self.kinds[column] in ("number", "whole number") and column != self.person
+            mine = re.sub(r"\d+", "#", column) if number and re.search(r"\d", column) else None
+            if mine is None or mine != stem:
+                runs.append([])
+            runs[-1] += [column] if mine else []
+            stem = mine
+        longest = max(runs, key=len, default=[])
+        return longest if len(longest) >= LEAST_INSTANTS else []
+
+    def _command(self, series: Sequence[str], times: Sequence[str]) -> tuple[str, str]:
+        time, series_of, patterns, stream = (
+            parameters_of(model).command for model in ("time", "series", "patterns", "stream")
+        )
+        often = self.rows / max(self.people, 1)
+        if series:
+            return series_of, f"One series per row: {len(series)} columns of numbers, one for each instant."
+        if not times and self.person is not None and often > 1:
+            return patterns, f"No time, and {often:.1f} rows per person: what people have in common."
+        if not times:
+            return time, "No column reads as a time; name one before you publish."
+        grid = self.size(times[0]) * self.people
+        if self._values_of_series(times) and grid == self.rows and self.size(times[0]) >= LEAST_INSTANTS:
+            return (
+                series_of,
+                f"A reading of each of {self.people:,} people at each of {self.size(times[0]):,} times.",
+            )
+        if (
+            any(looks.words_of(c) & looks.SECRET for c in self.names)
+            and often < OFTEN
+            and self.kinds[times[0]] == "date"
+        ):
+            return (
+                stream,
+                f"About one record per person ({often:.2g}), each with a day: snapshots of a stream.",
+            )
+        return time, f"{often:.1f} rows per person, each with a time: events."
+
+    def _values_of_series(self, times: Sequence[str]) -> list[str]:
+        return [c for c in self.names if self.kinds[c] == "number" and c not in (*times, self.person)]
+
+    def _roles(
+        self, table: type[Parameters], series: Sequence[str], times: Sequence[str]
+    ) -> Iterator[tuple[str, tuple[str, str]]]:
+        """The role of each column, and why; a role that the command does not have becomes `drop`."""
+        wide = bool(series) and "series" in table.roles
+        long = "value" in table.roles and not wide and bool(times)
+        items = self._items() if "item" in table.roles and not wide and not long else []
+        known = {*table.needs, *table.roles}
+        for column in self.names:
+            role, reason = next(self._readings(column, times))
+            if wide and column in series:
+                role, reason = (
+                    "series",
+                    "one of the neighbouring columns of numbers: an instant of the series",
+                )
+            elif long and self._values_of_series(times)[:1] == [column]:
+                role, reason = "value", "numbers: the reading of a person at a time"
+            elif column in items:
+                role, reason = "item", f"{self.size(column):,} different things that people have"
+            elif role == "time" and wide:
+                role, reason = "drop", "a table with one series per row has no time column"
+            if role not in known:
+                role, reason = "drop", f"{reason}; {table.command} publishes no such column"
+            yield column, (role, reason)
+
+    def _items(self) -> list[str]:
+        others = [c for c in self.names if c != self.person and self.kinds[c] != "number"]
+        return sorted(others, key=lambda c: (not looks.words_of(c) & looks.ITEM, -self.size(c)))[:1]
+
+    def _readings(self, column: str, times: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Roles that fit a column by itself, whatever the command is, the best first."""
+        words, size, kind = looks.words_of(column), self.size(column), self.kinds[column]
+        sole, full = self.spread[column].rows, self.rows - self.nulls[column]
+        if column == self.person:
+            again = "repeated" if size < full else "each once"
+            yield "respondent", f"looks like a person: {counted(self.rows, 'row')}, {size:,} values, {again}"
+        if column in times[:1]:
+            counts = f"whole numbers called {name(column)}, taken as a time"
+            yield "time", "reads as a time" if kind in ("date", "time") else counts
+        if column in times and self._follows(times[0], column):
+            yield "until", f"a date that follows {name(times[0])}: published as the duration since"
+        if kind in ("date", "time"):
+            yield "drop", f"a further {kind}: it would show when a row happened, however coarse the time is"
+        if size < 2:
+            yield "keep", "one value in every row: it shows nothing about anybody"
+        if full >= FEWEST_ROWS and sole > MOST * full:
+            alone = f"{sole:,} of {full:,} rows have a value that only one"
+            yield (
+                "drop",
+                f"kept, it would act as a pseudonym: {alone} {'person' if self.person else 'row'} has",
+            )
+        if words & looks.SECRET:
+            yield "sensitive", "its name says that it must not be learnt about a person"
+        if words & looks.KNOWN:
+            yield "quasi", "its name says that neighbours, colleagues or newspapers may know it"
+        if size > FEW:
+            yield "drop", f"{size:,} values, and nothing says that recipients need it"
+        if self.person is not None and self.spread[column].constant:
+            yield "quasi", "the same in all rows of a person: others may know it"
+        yield "quasi", "not recognised, so protected like what outsiders know; keep it if they cannot know it"
+
+    def _spread(self, column: str) -> _Spread:
+        coded = self.coded[column]
+        present = np.asarray(coded.values.is_valid())[coded.codes]
+        owner, people = self.owner[present].astype(np.int64), int(self.owner.max(initial=0)) + 1
+        value, person, rows = distinct_pairs(coded.codes[present], owner, people)
+        alone = np.bincount(value)[value] == 1
+        several = np.bincount(person, weights=rows) > 1
+        changing = np.bincount(person)[several] > 1
+        constant = bool(len(changing)) and bool(changing.mean() < 0.1)
+        singled_out = len(np.unique(person[alone])) / max(self.people, 1)
+        return _Spread(singled_out, int(rows[alone].sum()), constant, len(value) < len(owner))
+
+    def _follows(self, time: str, column: str) -> bool:
+        """Whether a second time is nearly always at or after the first."""
+        with suppress(pa.ArrowException, ValueError, TypeError):
+            first, second = (
+                looks.moments_of(self.coded[c].values)[self.coded[c].codes] for c in (time, column)
+            )
+            both = ~(np.isnat(first) | np.isnat(second))
+            return bool(both.any()) and bool((second[both] >= first[both].astype("M8[D]")).mean() > 0.95)
+        return False
+
+    def _values(self, table: type[Parameters], proposed: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+        """The unit of a time in whole numbers, and hierarchies of quasi-identifiers that have many values."""
+        values: dict[str, Any] = {}
+        for column, (role, _) in proposed.items():
+            if role == "time" and self.kinds[column] == "whole number" and table.model == "time":
+                values["unit"] = column.lower()
+            if role == "item" and self.spread[column].repeated:
+                values["repeats"] = "once"
+        hierarchies = {
+            c: how
+            for c, (role, _) in proposed.items()
+            if role == "quasi"
+            and (how := looks.hierarchy_of(self.coded[c].values.drop_null(), self.kinds[c]))
+        }
+        if hierarchies and table.model == "time":
+            values["hierarchies"] = hierarchies
+        return values

@@ -1,0 +1,78 @@
+"""Roles are proposed by how columns look, and what is proposed can be published."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import timeveil as tv
+from timeveil.cli import run
+from timeveil.datasets import baskets, clinic_visits, daily_cases, hospital_stays, load_curves
+
+TABLES = {
+    "generalize-time": (clinic_visits, {"patient": "respondent", "taken_at": "time", "result": "sensitive"}),
+    "publish-stream": (daily_cases, {"person": "respondent", "day": "time", "diagnosis": "sensitive"}),
+    "anonymize-series": (load_curves, {"household": "respondent", "h00": "series", "tariff": "sensitive"}),
+    "sanitize-patterns": (baskets, {"basket": "respondent", "item": "item"}),
+}
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_the_generated_tables_are_recognised_and_their_job_runs(command: str, tmp_path: Path) -> None:
+    make, expected = TABLES[command]
+    pyarrow.csv.write_csv(make(), tmp_path / "in.csv")
+    proposal = tv.suggest(tmp_path / "in.csv")
+    roles = {column.name: column.role for column in proposal.columns}
+    assert proposal.command == command
+    assert {name: roles[name] for name in expected} == expected
+    assert all(column.reason for column in proposal.columns)
+    job = tmp_path / "job.toml"
+    assert run(["suggest", str(tmp_path / "in.csv"), "--out", str(job), "--quiet"]) == 0
+    assert tomllib.loads(job.read_text("utf-8"))["command"] == command
+    suppress = ["--set", "suppress=0.05"] if command == "generalize-time" else []
+    assert run(["run", str(job), "--dry-run", "--quiet", *suppress]) == 0
+
+
+def test_dates_and_pseudonyms() -> None:
+    stays = hospital_stays()
+    case = pa.array([f"C{row}" for row in range(stays.num_rows)])
+    columns = {column.name: column for column in tv.suggest(stays.append_column("case", case)).columns}
+    assert columns["discharged"].role == "until"
+    assert "follows `admitted`" in columns["discharged"].reason
+    assert columns["born"].role == "drop"
+    assert columns["case"].role == "drop"
+    assert "pseudonym: 4,000 of 4,000 rows" in columns["case"].reason
+
+
+def test_what_one_person_alone_has_is_counted_by_people() -> None:
+    table = pa.table({"patient": ["a", "a", "b", "b"], "ward": ["x", "y", "y", "z"]})
+    (ward,) = (column for column in tv.suggest(table).columns if column.name == "ward")
+    assert (ward.values, ward.nulls, ward.singled_out) == (3, 0, 1.0)
+
+
+def test_another_command_can_be_asked_for() -> None:
+    proposal = tv.suggest(clinic_visits(rows=300), command="publish-stream")
+    assert proposal.command == "publish-stream"
+    assert [c.name for c in proposal.columns if c.role == "sensitive"] == ["result"]
+    with pytest.raises(tv.ParameterError, match="not one that publishes"):
+        tv.suggest(clinic_visits(rows=300), command="demo")
+
+
+def test_names_cannot_leave_their_comment() -> None:
+    table = pa.table(
+        {
+            "pa\ntient": ["a", "b"] * 60,
+            "day": ["2024-01-01", "2024-01-02"] * 60,
+            'a"]\nk = 1': ["x", "y"] * 60,
+        }
+    )
+    assert tomllib.loads(tv.suggest(table).job_text())["k"] == 5
+
+
+def test_an_empty_table_is_refused() -> None:
+    with pytest.raises(tv.InputError, match="no rows"):
+        tv.suggest(pa.table({"patient": pa.array([], pa.string())}))
