@@ -16,6 +16,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -120,16 +121,26 @@ class Stored:
         return pq.read_table(self.path, columns=columns)
 
 
-class Parts(Stored):
-    """Several Parquet files, one after the other, in stated types. They are as they would be published."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A Parquet file that an executor wrote, and what it says of it."""
 
-    def __init__(self, paths: Sequence[Path], schema: pa.Schema, rows: int, folder: PrivateFolder) -> None:
-        self.paths, self.schema, self.num_rows, self._folder = tuple(paths), schema, rows, folder
+    path: Path
+    rows: int
+    sha256: str
+
+
+class Parts(Stored):
+    """Several Parquet files, one after the other, in stated types and as they may be published."""
+
+    def __init__(self, parts: Sequence[Part], schema: pa.Schema, folder: PrivateFolder) -> None:
+        self.parts, self.schema, self.folder = tuple(parts), schema, folder
+        self.num_rows = sum(part.rows for part in parts)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        for path in self.paths:
-            with pq.ParquetFile(path, pre_buffer=False) as file:
+        for part in self.parts:
+            with pq.ParquetFile(part.path, pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
                     yield batch.select(schema.names).cast(schema)
 

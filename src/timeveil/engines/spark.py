@@ -20,13 +20,12 @@ import pyarrow as pa
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
-from timeveil.domain.stored import Parts, PrivateFolder
+from timeveil.domain.stored import Parts
 from timeveil.engines import Int64s, Levels, Published, lookups
 from timeveil.engines.dialects import SPARK
 from timeveil.engines.sql import SqlEvents
 from timeveil.errors import EngineError, ParameterError
 from timeveil.reading.in_place import ClusterRows
-from timeveil.reading.spark import Part
 
 _ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
 CELLS = """
@@ -141,13 +140,9 @@ class SparkEvents(SqlEvents):
         super()._number_cells()
 
     def _stored(self, ordered: str, schema: pa.Schema, sizes: tuple[int, int]) -> Published:
-        written = self._cluster.write(ordered, "data", schema)
-        rows = sum(part.rows for part in written)
         folder = self._cluster.folder
-        data: pa.Table | Parts = schema.empty_table()
-        if written:
-            data = Parts([part.path for part in written], schema, rows, folder)
-        return Published(data, _Entries(self._stay.parts, self._stay.num_rows, folder), rows, *sizes)
+        data = Parts(self._cluster.write(ordered, "data", schema), schema, folder)
+        return Published(data, _Entries(self._stay.parts, _ENTRIES, folder), data.num_rows, *sizes)
 
     def _table(self, name: str, query: str) -> None:
         if name != "placed":
@@ -172,13 +167,9 @@ class SparkEvents(SqlEvents):
 class _Entries(Parts):
     """The group of every row, in the order of the files that it is read from."""
 
-    def __init__(self, parts: Sequence[Part], rows: int, folder: PrivateFolder) -> None:
-        super().__init__([part.path for part in parts], _ENTRIES, rows, folder)
-        self._held = folder
-
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         row = 0
-        groups = Parts(self.paths, pa.schema({"number": pa.int32()}), self.num_rows, self._held)
+        groups = Parts(self.parts, pa.schema({"number": pa.int32()}), self.folder)
         for batch in groups.to_batches(["number"]):
             arrays: list[Any] = [np.arange(row, row + batch.num_rows), batch.column(0)]
             row += batch.num_rows

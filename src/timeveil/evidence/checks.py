@@ -200,7 +200,15 @@ CLOCK: Mapping[str, Shape] = {
 """How a manifest with a time column describes it."""
 
 
-_TABLE = {"file": TEXT, "format": TEXT, "rows": COUNT, "sha256": TEXT, "formula_cells?": TEXT}
+_PART: Shape = {"file": TEXT, "rows": COUNT, "sha256": TEXT}
+_TABLE: Shape = {
+    "file": TEXT,
+    "format": TEXT,
+    "rows": COUNT,
+    "sha256": TEXT,
+    "formula_cells?": TEXT,
+    "parts?": [_PART],
+}
 
 
 def manifest_of(

@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 from timeveil.calendar.civil import UNITS
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import Roles, require_roles
-from timeveil.domain.stored import BATCH_ROWS, Stored
+from timeveil.domain.stored import BATCH_ROWS, Part, Stored
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import ErrorCode, InputError, ParameterError
 from timeveil.reading.database import DatabaseTable, Server, is_address
 from timeveil.reading.sources import Form
-from timeveil.reading.spark import Cluster, Part, SparkTable, is_frame
+from timeveil.reading.spark import Cluster, SparkTable, is_frame
 from timeveil.reading.spellings import PLAIN_TEXT, Spellings, normal_form, without_nameless
 from timeveil.reading.table import TypedReader, fit
 from timeveil.reading.times import TimeColumn

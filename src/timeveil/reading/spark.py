@@ -15,7 +15,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from os import environ
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from timeveil.domain.stored import PLAIN_PARQUET, PrivateFolder
+from timeveil.domain.stored import PLAIN_PARQUET, Part, PrivateFolder
 from timeveil.errors import EngineError, InputError, TimeveilError, raising
 from timeveil.reading import part_file
 from timeveil.reading.times import bounds_of
@@ -52,15 +51,6 @@ def is_frame(table: object) -> bool:
     return type(table).__module__.startswith("pyspark.") and hasattr(table, "sparkSession")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file that an executor wrote."""
-
-    path: Path
-    rows: int
-    sha256: str
-
-
 class Cluster:
     """A session of Spark in which our tables have names of their own; they go with their last user."""
 
@@ -70,6 +60,11 @@ class Cluster:
         shared = spark.conf.get(FOLDER, None)
         with raising(self._failure, on=OSError):
             self.folder = PrivateFolder(Path(shared) if shared else None)
+
+    @property
+    def partitions(self) -> int:
+        """How many parts the session makes where nothing else is said."""
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200"))
 
     def frame(self, query: str) -> Any:
         """The rows of a query, not yet computed; our names in it become those of the session."""
@@ -210,7 +205,7 @@ class SparkTable:
         self.server = Cluster(spark)
         with self.server.explained():
             frame: Any = table if is_frame(table) else _opened(spark, str(table))
-            self._frame, fields = frame, frame.schema.fields
+            self.frame, fields = frame, frame.schema.fields
         self.names: tuple[str, ...] = tuple(field.name for field in fields)
         self.kinds = {field.name: _kind(field.dataType.simpleString()) for field in fields}
         self._stored: dict[str, str] = {}
@@ -222,7 +217,7 @@ class SparkTable:
                 message = f"column `{name}` has the type {self.kinds[name][1:]}, which cannot be counted"
                 raise InputError(message, hint="give it no role, or make plain columns of it")
         with self.server.explained():
-            numbered = self._frame.toDF(*(f"c{number}" for number in range(len(self.names))))
+            numbered = self.frame.toDF(*(f"c{number}" for number in range(len(self.names))))
             self._stored = {name: f"c{self.names.index(name)}" for name in columns}
             needed = numbered.select(*self._stored.values())
             self._empty = needed.limit(0).toArrow()

@@ -49,7 +49,7 @@ class SeriesParameters(Reading):
     out_of_range = ("too-few-people",)
     stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
               "fill", "publish_values", "publish_pattern")
-    unstated = (*READING, "hierarchies", "after", "force")
+    unstated = (*READING, "hierarchies", "after", "force", "engine", "parts")
     repeating: ClassVar = {"l": "sensitive numbers are changed anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',
@@ -110,6 +110,28 @@ class SeriesParameters(Reading):
     allow_loss: bool = lines.allow_loss()
     after: list[Any] = lines.after()
     force: bool = lines.force()
+    engine: Literal["memory", "spark"] = parameter(
+        "Where groups are formed; spark forms them in the cluster.", default="memory", example="spark")
+    parts: int | None = parameter(
+        "Number of parts of similar series that are grouped alone; 1 if not set, in spark one per partition.",
+        default=None, at_least=1, at_most=1_000_000, example=64)
+
+    @rule("engine", "fill", "fold_spellings")
+    def rows_stay_in_the_cluster(self) -> Problem:
+        """Executors read the same rows as the driver, which are not changed after reading."""
+        if self.engine == "memory" or not (self.fill or self.fold_spellings):
+            return None
+        name = "fill" if self.fill else "fold_spellings"
+        return (f"`{name}` changes rows, and with the engine `spark` they stay in the cluster",
+                "change the table in Spark first, or leave {engine} out")
+
+    @rule("engine", "parts", "method")
+    def parts_leave_nobody_out(self) -> Problem:
+        """The paper's methods may suppress fewer than p series, and would in every part."""
+        if self.method in WEIGHING or (self.engine == "memory" and self.parts in (None, 1)):
+            return None
+        return (f"the method `{self.method}` may leave series out, and would in every part",
+                'use {method="adaptive"}, or leave {parts} and {engine} out')
 
     numbers_nest = numbers_nest
 

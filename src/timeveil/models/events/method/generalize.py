@@ -62,7 +62,7 @@ _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_be
 _SHORT = ("groups_short", "rows_short")
 """What it states besides where more than k people is promised."""
 
-COMPARED_ROWS = 1_000_000
+COMPARED_ROWS = 200_000
 """Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
 
 DURATIONS = "log:2,4,16"

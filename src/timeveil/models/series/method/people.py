@@ -10,7 +10,7 @@ Cost: that of the method, and some sorts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow as pa
 from timeveil.domain.release import row_keys
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError
-from timeveil.models.series.method.partition import Labels, Matrix, Partition
+from timeveil.models.series.method.partition import Labels, Matrix, Partition, side_by_side
 from timeveil.models.series.method.settling import by_values
 from timeveil.reading.collection import Collection
 
@@ -69,21 +69,12 @@ def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
 
 def in_layers(layer: Labels, formed: Formed, progress: Progress, noun: str = "layers") -> Partition:
     """The groups of all layers, or other parts, side by side."""
-    group, subgroup = np.full((2, len(layer)), -1, np.int64)
-    parts, layers = list[Partition](), int(layer.max()) + 1
-    groups = subgroups = 0
-    for number in range(layers):
-        progress("forming groups", number / layers)
-        rows = np.flatnonzero(layer == number)
-        part = formed(rows, silent)
-        inside = part.group >= 0
-        group[rows[inside]] = part.group[inside] + groups
-        subgroup[rows[inside]] = part.subgroup[inside] + subgroups
-        groups += int(part.group.max()) + 1
-        subgroups += len(part.symbols)
-        parts.append(part)
-    symbols, levels = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("symbols", "levels")
-    )
-    facts = {noun: layers, "suppressed": int(np.count_nonzero(group < 0))}
-    return Partition(group, subgroup, symbols, levels, all(part.own for part in parts), facts)
+    layers = int(layer.max()) + 1
+
+    def parts() -> Iterator[tuple[Labels, Partition]]:
+        for number in range(layers):
+            progress("forming groups", number / layers)
+            rows = np.flatnonzero(layer == number)
+            yield rows, formed(rows, silent)
+
+    return side_by_side(len(layer), parts(), noun)
