@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PIP     = -m pip --disable-pip-version-check install
 
-.PHONY: setup demo test pytest test-oldest test-install thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
+.PHONY: setup demo serve test pytest test-oldest test-install thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
 
 setup: $(VENV)/.dev
 
@@ -23,12 +23,21 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/.plain
 	@$(BIN)/timeveil demo
+	@echo "To do the same in a browser, on made-up tables of all four kinds: make serve"
+
+serve: $(VENV)/.web
+	@test -d build/demo || $(BIN)/python -m timeveil.datasets build/demo
+	@$(BIN)/timeveil serve --root build/demo
 
 # Types are checked while tests run; it ends with an error if either finds one.
 test: lint
 	@$(MAKE) --no-print-directory --jobs 2 types pytest
 
-pytest: setup
+# Spark is tested where there is Java to run it; PySpark is large, so it is installed there only.
+JAVA := $(shell command -v java)
+
+pytest: setup $(if $(JAVA),$(VENV)/.spark)
+	@$(if $(JAVA),,echo "LEFT OUT: tests of Spark, which need Java: install a JRE 17 to run them")
 	$(BIN)/python -m pytest
 
 # The oldest versions that pyproject.toml admits, on the tests that depend most on them.

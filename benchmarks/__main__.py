@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import end_to_end, endless, local, patterns, series, stream, whole_catalogue
+from benchmarks.speed import end_to_end, endless, local, patterns, postgres, series, stream, whole_catalogue
 
-NAMES = ("commands", "catalogue", "local", "stream", "endless", "series", "patterns")
+NAMES = ("commands", "catalogue", "local", "stream", "endless", "series", "patterns", "postgres")
 
 
 def main() -> None:
@@ -49,6 +49,9 @@ def main() -> None:
     if arguments.only in (None, "patterns"):
         results["patterns"] = patterns.run(100_000, arguments.repeat)
         print(patterns.table(results["patterns"]))
+    if arguments.only in (None, "postgres"):
+        results["postgres"] = postgres.run(arguments.rows[0], arguments.repeat)
+        print(postgres.table(arguments.rows[0], results["postgres"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

@@ -43,7 +43,7 @@ def run(rows: int, repeat: int) -> dict[str, float]:
     database().run(f"ANALYZE {name}")
     seconds: dict[str, list[float]] = {}
     for _ in range(repeat):
-        relation = read_in_place(address, ROLES)
+        relation = read_in_place(address, ROLES, "postgres")
         assert isinstance(relation.data, ServerRows)
         server = relation.data.server
         server.run("SET max_parallel_workers_per_gather = 0")

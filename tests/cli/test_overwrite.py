@@ -173,6 +173,6 @@ def test_an_interrupted_run_does_not_claim_the_old_release(cli: Cli, monkeypatch
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("timeveil.jobs.publish.write", interrupted)
+    monkeypatch.setattr("timeveil.jobs.publish.write_pair", interrupted)
     said = cli(f"{RUN} --k 3 --overwrite")
     assert (said.code, said.err) == (output.INTERRUPTED, "interrupted; nothing was written\n")

@@ -44,6 +44,8 @@ COMMANDS = {
     "shift-dates visits.csv --respondent patient --time taken_at --drop-rest --out OUT/shifted.csv": 0,
     "hierarchy visits.csv --column age --intervals 5 --out OUT/age.csv": 0,
     "hierarchy visits.csv --column age --intervals 5 --out age.csv": 2,
+    "suggest visits.csv --out OUT/visits.toml": 0,
+    "serve --root nowhere": 2,
     "demo --out OUT/demo": 0,
     "demo": 2,
 }

@@ -1,4 +1,4 @@
-"""How the suite runs an engine: PostgreSQL on tables that were loaded into a server, and a quick double.
+"""How the suite runs an engine: PostgreSQL and Spark on tables that were loaded there, and a quick double.
 
 The double runs the same text of SQL in DuckDB, in its dialect, so that most faults of a statement are found
 without a server.
@@ -13,10 +13,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 from tests.postgres import database
+from tests.spark import frame
 
 import timeveil as tv
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
+from timeveil.domain.stored import Stored
 from timeveil.engines.dialects import DUCKDB
 from timeveil.engines.sql import SqlEvents
 
@@ -58,12 +60,13 @@ def generalized(engine: str, table: Any, roles: tv.Roles, k: int, **options: Any
         return tv.generalize_time(table, roles, k, **options)
 
 
-def groups_of(ledger: tv.Ledger) -> set[frozenset[int]]:
-    """The partition of the rows, and the withheld ones as a group of their own."""
-    found: dict[object, set[int]] = {}
-    for row in ledger.table.to_pylist():
-        found.setdefault(row["group"], set()).add(row["row"])
-    return {frozenset(rows) for rows in found.values()}
+def groups_of(ledger: tv.Ledger) -> list[list[str]]:
+    """The partition of the rows, whatever their order, and the withheld ones as a group of their own."""
+    found: dict[object, list[str]] = {}
+    rows = ledger.original.data.read() if isinstance(ledger.original.data, Stored) else ledger.original.data
+    for entry, row in zip(ledger.table.to_pylist(), decode_dictionaries(rows).to_pylist(), strict=True):
+        found.setdefault(entry["group"], []).append(repr(row))
+    return sorted(sorted(rows) for rows in found.values())
 
 
 def outcome_of(engine: str, table: Any, roles: tv.Roles, k: int, **options: Any) -> Any:
@@ -83,5 +86,6 @@ def assert_agree(table: Any, roles: tv.Roles, k: int, engine: str, **options: An
     if engine == "postgres":
         table = database().load(table)
     expected = outcome_of("memory", table, roles, k, **options)
-    assert outcome_of(engine, table, roles, k, **options) == expected
+    there = frame(table) if engine == "spark" else table
+    assert outcome_of(engine, there, roles, k, **options) == expected
     return expected

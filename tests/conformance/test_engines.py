@@ -15,13 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.engines import DOUBLE, assert_agree
 from tests.postgres import database
+from tests.spark import ALL, MARKS, frame, needs_spark
 
 import timeveil as tv
 from timeveil import datasets
 from timeveil.domain.release import decode_dictionaries
 from timeveil.engines import ENGINES
 
-OTHERS = [engine for engine in ENGINES if engine != "memory"]
+SPARK = pytest.param("spark", marks=MARKS)
+AND_SPARK = [*(engine for engine in ENGINES if engine not in ("memory", "spark")), SPARK]
+OTHERS = AND_SPARK if ALL else AND_SPARK[:-1]  # a run takes seconds there, so most wait for CI
 VISITS = datasets.clinic_visits(rows=800, seed=3)
 CLINIC = tv.Roles(
     respondent="patient", time="taken_at", quasi=["zip", "sex"], sensitive=["result"], drop="rest"
@@ -62,13 +65,21 @@ def test_clinic_visits(engine, options):
     assert_agree(VISITS, CLINIC, 4, engine, **options)
 
 
+@needs_spark
+@pytest.mark.skipif(ALL, reason="all options are tried")
+def test_clinic_visits_in_spark():
+    """The option with the most statements: hierarchies, cells and steps."""
+    options = {"recode": "local", "hierarchies": {"zip": "prefixes:3"}, "suppress": 0.1}
+    assert_agree(VISITS, CLINIC, 4, "spark", **options)
+
+
 @pytest.mark.parametrize("engine", OTHERS)
 def test_no_quasi_identifier(engine):
     """Time alone."""
     assert_agree(VISITS, tv.Roles(respondent="patient", time="taken_at", drop="rest"), 5, engine)
 
 
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", AND_SPARK)
 def test_zoned_instants_across_a_change_of_the_clocks(engine):
     """Aware timestamps in Rome over the autumn of 2021, by the hour and coarser."""
     start = dt.datetime(2021, 10, 30, 22, tzinfo=dt.UTC)
@@ -99,7 +110,7 @@ def test_relative_time(engine):
     assert all(isinstance(row["minute_start"], int) for row in rows)
 
 
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", AND_SPARK)
 def test_nulls_and_odd_columns(engine):
     """Null quasi values are a class; null times and people are withheld; names may be anything."""
     table = pa.table({
@@ -113,7 +124,7 @@ def test_nulls_and_odd_columns(engine):
     assert manifest["counts"]["withheld"] == 2
 
 
-@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize("engine", AND_SPARK)
 def test_names_that_differ_in_case_only(engine):
     """An engine that does not tell `ID` from `id` would publish the respondent."""
     table = pa.table({
@@ -129,7 +140,7 @@ def test_names_that_differ_in_case_only(engine):
     assert {row["id"] for row in rows} == set(table["id"].to_pylist())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["memory", *AND_SPARK])
 def test_nothing_of_a_withheld_row_is_in_a_release(engine):
     """No value, no label, in no dictionary: what a release holds in memory may leave the building too."""
     table = pa.table({
@@ -141,6 +152,8 @@ def test_nothing_of_a_withheld_row_is_in_a_release(engine):
     roles = tv.Roles(respondent="who", time="when", quasi=["zip"], sensitive=["result"])
     if engine == "postgres":
         table = database().load(decode_dictionaries(table))
+    if engine == "spark":
+        table = frame(table)
     release, _ = tv.generalize_time(table, roles, 2, suppress=0.5, engine=engine)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, release.table.schema) as stream:

@@ -1,6 +1,7 @@
 """Every engine agrees with memory, to the row, on random tables, calendars, hierarchies and promises.
 
-`python -m tests.conformance.test_random_tables --seed 7 --number 5000` tries more than `make test` does.
+`python -m tests.conformance.test_random_tables --seed 7 --number 5000` tries more than `make test` does; with
+`--engine spark` and `TIMEVEIL_SPARK`, see `tests.spark`, they run on Spark or on Sail.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import pyarrow as pa
 import pytest
 from tests.conformance.engines import DOUBLE, assert_agree
 from tests.effort import THOROUGH
+from tests.spark import ALL, MARKS
 
 import timeveil as tv
 
-ENGINES = ["duckdb", "postgres", DOUBLE]
+ENGINES = ["duckdb", "postgres", "spark", DOUBLE]
 CASES = 600 if THOROUGH else 12
+ON_SPARK = 50 if ALL else 2  # a case takes seconds there
 EPOCH = dt.datetime(2023, 12, 20)
 PLACES = ["ä", "b", "B", "", "b ", None]
 ZONES = ["Europe/Berlin", "America/Havana", "Asia/Kathmandu"]
@@ -78,13 +81,14 @@ def compare(engine: str, seed: int) -> str:
     return str(outcome[1]) if isinstance(outcome[0], type) else "published"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", pytest.param("spark", marks=MARKS), DOUBLE])
 def test_random_tables(engine):
     """Enough of them are published for the comparison to mean something."""
+    cases = ON_SPARK if engine == "spark" else CASES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("timeveil.engines.duckdb.PART_ROWS", 10)
-        outcomes = Counter(compare(engine, 1_000 + case) for case in range(CASES))
-    assert outcomes["published"] > CASES / 3
+        outcomes = Counter(compare(engine, 1_000 + case) for case in range(cases))
+    assert outcomes["published"] > cases / 3
 
 
 if __name__ == "__main__":

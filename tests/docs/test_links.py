@@ -38,3 +38,18 @@ def test_every_page_is_in_the_table_of_contents() -> None:
                 listed |= {found for entry in entries for found in page.parent.glob(f"{entry}.md")}
     docs = {page for page in pages() if page.is_relative_to(ROOT / "docs")}
     assert docs - listed == {ROOT / "docs" / "index.md"}
+
+
+def test_files_that_contributing_names_exist() -> None:
+    """Paths are from the root, from the package, or, of a model, from its folder."""
+    named = re.findall(r"`([\w<>/.]+\.(?:pyi?|md|toml))`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    package = ROOT / "src" / "timeveil"
+    for name in named:
+        from_model = name.removeprefix("models/<model>/")
+        models = [package / "models" / model for model in ("events", "stream", "series", "patterns")]
+        # Evidence may be a module or a package.
+        in_models = all(
+            (m / from_model).exists() or (m / from_model).with_suffix("").is_dir() for m in models
+        )
+        assert in_models or any((root / name).exists() for root in (ROOT, package, package.parent)), name
+    assert len(named) > 15

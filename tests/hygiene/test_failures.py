@@ -102,7 +102,7 @@ ACCIDENTS: dict[str, tuple[str, Callable[..., None], int]] = {
     "interrupted while writing": ("timeveil.folder.writing.write_table", interrupted, 130),
     "interrupted while checking": ("timeveil.folder.writing._check", interrupted, 130),
     "broken while writing": ("timeveil.folder.writing.digest", broken, 70),
-    "broken while checking": ("timeveil.folder.writing.verify", broken, 70),
+    "broken while checking": ("timeveil.folder.writing.have_same_rows", broken, 70),
 }
 INSIDE = {"broken": (broken, 70), "interrupted": (interrupted, 130), "out of memory": (out_of_memory, 2)}
 

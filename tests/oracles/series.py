@@ -195,9 +195,18 @@ def stepped_mean(values: Sequence[float], low: float, high: float) -> float | No
     """The mean of a group as it may be published, by fractions: a step of its envelope, no outer one."""
     if low == high:
         return low
-    size, width = len(values), Fraction(high) - Fraction(low)
-    exact = sum((Fraction(value) - Fraction(low)) / width for value in values)
-    step = int((exact + Fraction(1, 2)) // 1)
+    return stepped(shares_above(values, low, high), len(values), low, high)
+
+
+def shares_above(values: Sequence[float], low: float, high: float) -> Fraction:
+    """How far above the low end all values are together, in widths of the envelope."""
+    width = Fraction(high) - Fraction(low)
+    return sum(((Fraction(value) - Fraction(low)) / width for value in values), Fraction())
+
+
+def stepped(shares: Fraction, size: int, low: float, high: float) -> float | None:
+    """The mean of so many values as it may be published."""
+    step = int((shares + Fraction(1, 2)) // 1)
     return low + (high - low) * (step / size) if 2 <= step <= size - 2 else None
 
 

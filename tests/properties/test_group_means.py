@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.effort import some
-from tests.oracles.series import stepped_mean
+from tests.oracles.series import shares_above, stepped, stepped_mean
 from tests.properties.test_series import KINDS, METHODS, series
 
 import timeveil as tv
@@ -62,13 +62,14 @@ def test_means_are_those_of_the_slow_twin(seed):
 def test_the_mean_of_everybody_is_within_its_bounds(seed):
     table, release, ledger = made(seed)
     published = [row for rows in members(table, ledger).values() for row in rows]
+    without_means = made(seed, means=False)[1]
     for name in table.column_names:
         found = tv.answer(release, tv.MeanValue(name))
         truth = fmean(row[name] for row in published)
         assert found.low <= truth * (1 + 1e-12)
         assert truth <= found.high * (1 + 1e-12)
         assert found.low <= found.value <= found.high
-        wide = tv.answer(made(seed, means=False)[1], tv.MeanValue(name))
+        wide = tv.answer(without_means, tv.MeanValue(name))
         assert found.high - found.low <= (wide.high - wide.low) * (1 + 1e-9) + 1e-300
 
 
@@ -83,6 +84,12 @@ def test_the_order_of_rows_changes_nothing(seed):
         table.take(pa.array(order)), tv.Roles(series=table.column_names), allow_loss=True, **how
     )
     assert again.table.equals(release.table)
+
+
+def fitting(values, others, low, high, mean):
+    """For each value whether the published mean fits the others and it."""
+    shares, size = shares_above(others, low, high), len(others) + 1
+    return [stepped(shares + shares_above([value], low, high), size, low, high) == mean for value in values]
 
 
 @pytest.mark.parametrize("seed", range(some(20)))
@@ -100,15 +107,14 @@ def test_those_who_know_all_others_learn_at_most_a_side_of_one_point(seed):
             for last in range(len(rows)):
                 others = [other[name] for n, other in enumerate(rows) if n != last]
                 tried = [low + (high - low) * part / 64 for part in range(65)]
-                fits = [stepped_mean([*others, value], low, high) == mean for value in tried]
+                fits = fitting(tried, others, low, high, mean)
                 # Values that fit are on one side of a point, or all: as seen from 64 steps.
                 changes = sum(one != other for one, other in pairwise(fits))
                 assert changes <= 1
                 if mean is not None:
                     shares.append(sum(fits) / 65)
                     possible = [value for value in occurring[name] if low <= value <= high]
-                    fits = [stepped_mean([*others, value], low, high) == mean for value in possible]
-                    known.append(sum(fits) <= 1)
+                    known.append(sum(fitting(possible, others, low, high, mean)) <= 1)
     left = left_to_the_last(Evidence(release, ledger).records)
     if shares:
         assert left["mean"] == pytest.approx(fmean(shares), abs=0.03)

@@ -33,6 +33,7 @@ from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, Suggest
 from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
 from timeveil.cli.query import Query
 from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
+from timeveil.cli.serving import Serve
 from timeveil.domain.version import TOOL
 from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
 from timeveil.models import tables
@@ -50,7 +51,7 @@ _PUBLISHING = (
     explore,
 )
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
-_OTHERS = (*map(command, (ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
+_OTHERS = (*map(command, (Serve, ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
 _ALL: tuple[Any, ...] = (*_PUBLISHING, *_RELEASES, *_OTHERS)
 _FUNCTIONS = {function.__name__.replace("_", "-"): function for function in _ALL}
 _SUMMARIES = {name: str(function.__doc__).split("\n", 1)[0] for name, function in _FUNCTIONS.items()}

@@ -306,6 +306,10 @@ class Parameters(Checked):
     """Further roles that may be named."""
     contents: ClassVar[str]
     """What a release of the model holds."""
+    have: ClassVar[tuple[str, str]]
+    """What a table of the model is called, and what somebody has who needs it."""
+    promised: ClassVar[str]
+    """What its releases promise, in one sentence."""
     scopes: ClassVar[Mapping[str, str]] = {}
     """How a release is verified, in words, by the scope of the verdict."""
     reads: ClassVar[str] = "Table to read, such as visits.csv or visits.xlsx, or a folder of such files."

@@ -14,8 +14,9 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -35,6 +36,13 @@ PARTIAL = re.compile(r"\..+\.partial-(?:[0-9a-f]{16}|[a-z0-9_]{8})")
 _TEMPORARY = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}|{PARTIAL.pattern}")
 _ONLY_ITS_OWNER = 0o40700
 _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line breaks otherwise
+PLAIN_PARQUET = {
+    "compression": "zstd",
+    "use_dictionary": False,
+    "write_statistics": False,
+    "store_schema": False,
+}
+"""How a table file is written that may be published: with its rows, and neither statistics nor metadata."""
 LOCK = ".held"  # the file in a temporary folder that is locked while the folder is in use
 
 
@@ -111,6 +119,34 @@ class Stored:
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
         return pq.read_table(self.path, columns=columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A Parquet file that an executor wrote, and what it says of it."""
+
+    path: Path
+    rows: int
+    sha256: str
+
+
+class Parts(Stored):
+    """Several Parquet files, one after the other, in stated types and as they may be published."""
+
+    def __init__(self, parts: Sequence[Part], schema: pa.Schema, folder: PrivateFolder) -> None:
+        self.parts, self.schema, self.folder = tuple(parts), schema, folder
+        self.num_rows = sum(part.rows for part in parts)
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        for part in self.parts:
+            with pq.ParquetFile(part.path, pre_buffer=False) as file:
+                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+                    yield batch.select(schema.names).cast(schema)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.to_batches(columns), schema)
 
 
 def hold(path: Path, mode: int = 0o600) -> int | None:

@@ -22,7 +22,12 @@ from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
 from timeveil.reading.risks import Occurrences
 
-ENGINES = {"memory": "MemoryEvents", "duckdb": "DuckDBEvents", "postgres": "PostgresEvents"}
+ENGINES = {
+    "memory": "MemoryEvents",
+    "duckdb": "DuckDBEvents",
+    "postgres": "PostgresEvents",
+    "spark": "SparkEvents",
+}
 """The engines by the name of their module, which `EventParameters.engine` takes, and their classes."""
 
 DAY = CATALOGUE["day"]

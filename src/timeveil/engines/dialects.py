@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+
+class Session(Protocol):
+    """Where statements run. It has the table `every_row`: `person`, `time`, `q0` …, `p0` …."""
+
+    def run(self, statement: str) -> None:
+        """Run a statement that gives no rows."""
+
+    def batches(self, query: str) -> Iterator[pa.Table]:
+        """The rows of a query, after a table without rows."""
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        """Make a temporary table, in place of one of this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +30,14 @@ class Dialect:
     """Equal, or both null, in a form that is joined by hashing."""
     seconds: str
     """Whole seconds since 1970 of a timestamp, rounded down."""
+    whole: str
+    """Whether a timestamp is of a whole second."""
+    days: str
+    """Days since 1970 of a date."""
+    divided: str
+    """A whole number divided by one that divides it."""
+    row: str
+    """The number of a row, if there is one, as the first column."""
     by_bytes: str
     """A text of a lookup table that is compared by its bytes."""
     table: tuple[str, ...]
@@ -25,6 +50,10 @@ POSTGRESQL = Dialect(
     same="(coalesce(CAST({0} AS text), '') COLLATE \"C\" = coalesce(CAST({1} AS text), '') COLLATE \"C\""
     " AND ({0} IS NULL) = ({1} IS NULL))",
     seconds="CAST(date_part('epoch', date_trunc('second', {0})) AS BIGINT)",
+    whole="{0} = date_trunc('second', {0})",
+    days="CAST({0} - DATE '1970-01-01' AS BIGINT)",
+    divided="{0} / {1}",
+    row="row_number() OVER () - 1 AS row, ",
     by_bytes='({0} COLLATE "C")',
     table=("DROP TABLE IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY TABLE {0} AS {1}", "ANALYZE {0}"),
     view=("DROP VIEW IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY VIEW {0} AS {1}"),
@@ -32,7 +61,23 @@ POSTGRESQL = Dialect(
 DUCKDB = Dialect(
     same="({0} IS NOT DISTINCT FROM {1})",
     seconds=POSTGRESQL.seconds,
+    whole=POSTGRESQL.whole,
+    days=POSTGRESQL.days,
+    divided="{0} // {1}",
+    row=POSTGRESQL.row,
     by_bytes="{0}",
     table=("CREATE OR REPLACE TEMPORARY TABLE {0} AS {1}",),
     view=("CREATE OR REPLACE TEMPORARY VIEW {0} AS {1}",),
+)
+# Times are whole numbers: milliseconds, or days. Names belong to the session, which makes tables and views.
+SPARK = Dialect(
+    same="({0} <=> {1})",
+    seconds="(({0} - pmod({0}, 1000)) div 1000)",
+    whole="{0} % 1000 = 0",
+    days="CAST({0} AS BIGINT)",
+    divided="{0} div {1}",
+    row="",
+    by_bytes="{0}",
+    table=(),
+    view=(),
 )

@@ -26,15 +26,19 @@ NUMBERED_CELLS = """
         row_number() OVER (ORDER BY quasi, granule) - 1 AS cell
     FROM cells GROUP BY quasi, granule
 """
-PERSONS = "SELECT person, row_number() OVER () - 1 AS number FROM (SELECT DISTINCT person FROM cells) AS p"
+PERSONS = """
+    SELECT person, row_number() OVER (ORDER BY person) - 1 AS number
+    FROM (SELECT DISTINCT person FROM cells) AS p
+"""
 VISITS = """
     SELECT cell, number, rows, row_number() OVER (ORDER BY cell, number) - 1 AS visit
     FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule)) AS c
     JOIN persons USING (person)
 """
-HELD_VALUES = (
-    "SELECT value, row_number() OVER () - 1 AS code FROM (SELECT DISTINCT {column} AS value FROM coded) AS v"
-)
+HELD_VALUES = """
+    SELECT value, row_number() OVER (ORDER BY value) - 1 AS code
+    FROM (SELECT DISTINCT {column} AS value FROM coded) AS v
+"""
 HELD = """
     SELECT DISTINCT visit, code FROM coded JOIN numbered USING (quasi, granule) JOIN persons USING (person)
     JOIN visits USING (cell, number) JOIN held_values ON {same}
@@ -42,6 +46,29 @@ HELD = """
 PLACED_AT_STEPS = """
     SELECT coded.*, step, number FROM coded JOIN numbered USING (quasi, granule) JOIN cell_steps USING (cell)
 """
+
+
+def sums(k: int) -> str:
+    """The numbers of a tally, but for rows in gaps, of groups with their `rows` and `people`."""
+    small = f"CASE WHEN people < {k} THEN {{}} ELSE 0 END"
+    large = f"CASE WHEN people >= {k} THEN people END"
+    numbers = ["min(people)", "count(*)", "sum(people)", f"sum({small.format(1)})"]
+    numbers += [f"sum({small.format('rows')})", f"min({large})", f"sum({large})"]
+    return ", ".join(f"CAST(coalesce({n}, 0) AS BIGINT) AS n{i}" for i, n in enumerate(numbers))
+
+
+def fresh(firsts: Sequence[Codes]) -> tuple[list[int], str]:
+    """The bits of the granularities that a visit is new in, by the visits `b…` before it; for which of them.
+
+    Granularities with the same positions in gaps share one.
+    """
+    befores, bits = dict[bytes, int](), []
+    for number, first in enumerate(firsts):
+        before = f"b{befores.setdefault((first >= 0).tobytes(), number)}"
+        # A first that is null, in a gap, is ahead of nothing.
+        new = f"{before} < f{number} OR ({before} IS NULL AND f{number} IS NOT NULL)"
+        bits.append(f"CASE WHEN {new} THEN {1 << number} ELSE 0 END")
+    return list(befores.values()), " + ".join(bits)
 
 
 def labels_by_step(timeline: Timeline, steps: Sequence[Step]) -> pa.Table:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Deferred, decode_dictionaries, row_keys, row_order
+from timeveil.domain.release import SAMPLE_ROWS, Deferred, decode_dictionaries, row_keys, row_order
 from timeveil.engines import (
     DAY,
     Cells,
@@ -44,8 +43,7 @@ from timeveil.reading.risks import Occurrences, occurrences
 
 KEY_BITS = 62
 NEVER = np.int32(-1)  # the position before a person's first visit
-SAMPLE_ROWS = 1_000
-Returns: TypeAlias = tuple[Codes, Codes]
+Returns = tuple[Codes, Codes]
 """Visits that have one before: the cell of each, and the position of the one before."""
 
 
@@ -142,7 +140,7 @@ class MemoryEvents:
         # From groups that are published back to cells, and from cells to rows.
         number = np.where(safe, np.cumsum(safe) - 1, -1).astype(np.int32)
         group_of_cell = np.full(inside.size, -1, np.int32)
-        group_of_cell[inside] = number[groups.of_cell]
+        group_of_cell[inside] = number[groups.of_cells(int(inside.sum()))]
         group = group_of_cell[cell_of_row]
         granules = timeline.granules_of(granularity)
         return Published(
@@ -254,11 +252,15 @@ class MemoryEvents:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """People and rows of every group in the order of (quasi code, granule), and the group of each cell."""
+    """People and rows of every group in the order of (quasi code, granule), and the first cell of each."""
 
     people: Int64s
     rows: Int64s
-    of_cell: Codes
+    heads: Int64s
+
+    def of_cells(self, cells: int) -> Codes:
+        """The group of each cell."""
+        return np.repeat(np.arange(self.heads.size, dtype=np.int32), np.diff(self.heads, append=cells))
 
     def tally(self, k: int, rows_in_gaps: int = 0) -> Tally:
         below = self.people < k
@@ -325,35 +327,35 @@ class Visits:
 
         `returns` has all visits, or at least those that follow one in the same granule.
         """
-        first, heads, group_of_cell = self._runs(firsts)
+        first, heads = self._runs(firsts)
         if not heads.size:
-            return Groups(self.visitors, self.rows, group_of_cell)
+            return Groups(self.visitors, self.rows, heads)
         # Procedure 2: a person counts where no earlier visit is in the same granule.
         cell, before = returns or (self.cell, self.before)
         repeated = np.bincount(cell[before >= first[cell]], minlength=first.size)
         people, rows = (np.add.reduceat(c, heads) for c in (self.visitors - repeated, self.rows))
-        return Groups(people, rows, group_of_cell)
+        return Groups(people, rows, heads)
 
     def by(self, firsts: Codes) -> tuple[Visits, Returns]:
         """The first visits to each granule, which are its cells, and the returns to the same granule.
 
         The first are enough to count whatever is coarser, the second whatever is finer.
         """
-        first, heads, group_of_cell = self._runs(firsts)
+        first, heads = self._runs(firsts)
         fresh = self.before < first[self.cell]
         returns = self.cell[~fresh], self.before[~fresh]
-        cell, before = group_of_cell[self.cell[fresh]], self.before[fresh]
         groups = self.groups(firsts, returns)
+        cell, before = groups.of_cells(first.size)[self.cell[fresh]], self.before[fresh]
         coarser = Visits(self.quasi[heads], first[heads], groups.rows, groups.people, cell, before)
         return coarser, returns
 
-    def _runs(self, firsts: Codes) -> tuple[Codes, Int64s, Codes]:
-        """The first position of each cell's granule, the first cell of each group, each cell's group."""
+    def _runs(self, firsts: Codes) -> tuple[Codes, Int64s]:
+        """The first position of each cell's granule, and the first cell of each group."""
         first = firsts.take(self.position)
         # Cells are in the order of (quasi code, position), so a group is a run of them.
         begins = np.ones(first.size, np.bool_)
         begins[1:] = (first[1:] != first[:-1]) | (self.quasi[1:] != self.quasi[:-1])
-        return first, np.flatnonzero(begins), np.cumsum(begins, dtype=np.int32) - np.int32(1)
+        return first, np.flatnonzero(begins)
 
     def within(self, inside: npt.NDArray[np.bool_]) -> Visits:
         """Only visits at positions that are `inside`, as if nobody had come at another time."""

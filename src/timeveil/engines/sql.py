@@ -14,8 +14,7 @@ all rows where they are published.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -41,26 +40,13 @@ from timeveil.engines import (
     lookups,
     published_schema,
 )
-from timeveil.engines.dialects import Dialect
+from timeveil.engines.dialects import Dialect, Session
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
 
 AT_ONCE = 60  # granularities that are counted in one statement: bits of a whole number
 MOST_VALUES = 10_000
 _ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
-
-
-class Session(Protocol):
-    """Where statements run. It has the table `every_row`: `person`, `time`, `q0` …, `p0` …."""
-
-    def run(self, statement: str) -> None:
-        """Run a statement that gives no rows."""
-
-    def batches(self, query: str) -> Iterator[pa.Table]:
-        """The rows of a query, after a table without rows."""
-
-    def upload(self, name: str, table: pa.Table) -> None:
-        """Make a temporary table, in place of one of this name."""
 
 
 class SqlEvents:
@@ -86,36 +72,34 @@ class SqlEvents:
         if axis.kind == "relative":
             return f"CAST(time AS BIGINT) * {UNITS[axis.unit or 'second'][1]}"
         if pa.types.is_date(axis.type):
-            return "CAST(time - DATE '1970-01-01' AS BIGINT) * 86400"
+            return f"{self._dialect.days.format('time')} * 86400"
         return self._dialect.seconds.format("time")
 
     def extent(self) -> tuple[int, int, int]:
         if self.rows == 0:
             return 0, 0, 1
         widths = [width for width, _ in candidates(self._relation.clock)]
-        whole = (
-            "time = date_trunc('second', time) AND "
-            if pa.types.is_timestamp(self._relation.clock.type)
-            else ""
-        )
+        whole = f"{self._dialect.whole.format('time')} AND "
+        whole = whole if pa.types.is_timestamp(self._relation.clock.type) else ""
         divides = ", ".join(f"bool_and({whole}instant % {width} = 0) AS w{width}" for width in widths)
         query = f"SELECT min(instant) AS low, max(instant) AS high, {divides} FROM source"
         low, high, *fits = self._row(query)
         return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
     def observe(self, base: Ticks) -> Int64s:
-        granule = _floor_divide(f"(instant + {base.phase})", base.width)
+        granule = self._floor_divided(f"(instant + {base.phase})", base.width)
         self._view("events", f"SELECT *, {granule} AS granule FROM source")
         order = ", ".join(f"{name} NULLS LAST" for name in self._quasi)
         distinct = f"SELECT DISTINCT {', '.join(self._quasi) or '1 AS all_rows'} FROM events"
-        numbers = f"row_number() OVER ({f'ORDER BY {order}' if order else ''}) - 1 AS quasi"
+        numbers = f"row_number() OVER (ORDER BY {order or 'all_rows'}) - 1 AS quasi"
         self._table("quasis", f"SELECT *, {numbers} FROM ({distinct}) AS d")
         self._view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}")
         self._table("cells", lookups.CELLS)
-        rows = (
-            "SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM cells GROUP BY granule ORDER BY granule"
-        )
-        counted = self._fetch(rows)
+        return self._observed("cells")
+
+    def _observed(self, cells: str) -> Int64s:
+        sums = f"SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM {cells} GROUP BY granule"
+        counted = self._fetch(f"{sums} ORDER BY granule")
         self._granules, self._rows_at = (counted[name].to_numpy() for name in ("granule", "rows"))
         return self._granules
 
@@ -149,19 +133,20 @@ class SqlEvents:
         tallies = list[Tally]()
         for start in range(0, len(granularities), AT_ONCE):
             some = granularities[start : start + AT_ONCE]
-            small = f"CASE WHEN people < {k} THEN {{}} ELSE 0 END"
-            large = f"CASE WHEN people >= {k} THEN people END"
-            numbers = ["min(people)", "count(*)", "sum(people)", f"sum({small.format(1)})"]
-            numbers += [f"sum({small.format('rows')})", f"min({large})", f"sum({large})"]
-            listed = ", ".join(f"CAST(coalesce({n}, 0) AS BIGINT) AS n{i}" for i, n in enumerate(numbers))
-            tiers, groups = self._counted(timeline, some, levels)
-            each = " UNION ALL ".join(f"SELECT {i} AS g, {listed} FROM ({q}) AS t" for i, q in groups.items())
-            counted = self._fetch(f"WITH {tiers} {each}").to_pydict().values()
+            counted = self._fetch(self._tallied(timeline, some, levels, k)).to_pydict().values()
             by_number = {g: counts for g, *counts in zip(*counted, strict=True)}
             for number, granularity in enumerate(some):
                 counts, gaps = by_number.get(number, [0] * 7), self.rows_in_gaps(timeline, granularity)
                 tallies.append(Tally(*[*counts[:5], gaps, *counts[5:]]))
         return tallies
+
+    def _tallied(
+        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
+    ) -> str:
+        """A query for the numbers of tallies, by the number `g` of the granularity."""
+        tiers, groups = self._counted(timeline, granularities, levels)
+        each = [f"SELECT {i} AS g, {lookups.sums(k)} FROM ({q}) AS t" for i, q in groups.items()]
+        return f"WITH {tiers} {' UNION ALL '.join(each)}"
 
     def _counted(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels
@@ -171,47 +156,7 @@ class SqlEvents:
         Groups of coarse granules are summed up from those of finer ones that never cross them.
         """
         firsts = [timeline.firsts(granularity) for granularity in granularities]
-        befores = dict[bytes, int]()  # which positions are not in a gap, and a granularity that it is so for
-        fresh = []
-        for number, first in enumerate(firsts):
-            before = f"b{befores.setdefault((first >= 0).tobytes(), number)}"
-            # A first that is null, in a gap, is ahead of nothing.
-            fresh.append(
-                f"CASE WHEN {before} < f{number} OR ({before} IS NULL AND f{number} IS NOT NULL) "
-                f"THEN {1 << number} ELSE 0 END"
-            )
-        self._upload("spans", pa.table({
-            "granule": self._granules,
-            **{f"f{number}": self._first(first) for number, first in enumerate(firsts)},
-            **{f"inside{number}": pa.array(firsts[number] >= 0) for number in befores.values()},
-        }))  # fmt: skip
-        window = "PARTITION BY combination, person ORDER BY cells.granule"
-        outside = f"{window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-        windows, gapped = list[str](), ""
-        for number in befores.values():
-            windows.append(f"lag(cells.granule) OVER ({window}) AS b{number}")
-            if (firsts[number] < 0).any():
-                inside = f"CASE WHEN inside{number} THEN cells.granule END"
-                windows[-1] = f"max({inside}) OVER ({outside}) AS b{number}"
-                gapped = " JOIN spans ON cells.granule = spans.granule"
-        self._combine(levels)
-        # Sums of short numbers are far faster where those of long ones may be longer still.
-        short = "INTEGER" if self.rows < 1 << 31 else "BIGINT"
-        tiers = f"""
-            ordered AS (
-                SELECT combination, cells.granule AS granule, rows, {", ".join(windows)}
-                FROM cells JOIN combined ON cells.quasi = combined.quasi{gapped}
-            ),
-            marked AS (
-                SELECT combination, ordered.granule AS granule, rows,
-                    CAST({" + ".join(fresh)} AS BIGINT) AS fresh
-                FROM ordered JOIN spans ON ordered.granule = spans.granule
-            ),
-            base AS (
-                SELECT combination, granule AS first, fresh, CAST(count(*) AS {short}) AS visitors,
-                    CAST(sum(rows) AS {short}) AS rows
-                FROM marked GROUP BY combination, granule, fresh
-            )"""
+        tiers = self._base(firsts, levels)
         finer, groups, names = lookups.finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
         # From fine to coarse: what is summed up from others comes after them.
         for number in sorted(range(len(firsts)), key=lambda n: lookups.fineness(firsts[n], n), reverse=True):
@@ -222,8 +167,8 @@ class SqlEvents:
                 names[number] = f"tier{number}"
                 tiers += f""",
             tier{number} AS (
-                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {short}) AS visitors,
-                    CAST(sum(rows) AS {short}) AS rows
+                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {self._short}) AS visitors,
+                    CAST(sum(rows) AS {self._short}) AS rows
                 FROM {source}{lookup} GROUP BY combination, {head}, fresh
             )"""
             if number in names:
@@ -235,12 +180,59 @@ class SqlEvents:
             """
         return tiers, groups
 
+    @property
+    def _short(self) -> str:
+        """Sums of short numbers are far faster where those of long ones may be longer still."""
+        return "INTEGER" if self.rows < 1 << 31 else "BIGINT"
+
+    def _base(self, firsts: Sequence[Codes], levels: Levels) -> str:
+        """Tables up to `base`: visits by base granule, and the bits of the granularities they are new in."""
+        befores, fresh = lookups.fresh(firsts)
+        self._upload("spans", pa.table({
+            "granule": self._granules,
+            **{f"f{number}": self._first(first) for number, first in enumerate(firsts)},
+            **{f"inside{number}": pa.array(firsts[number] >= 0) for number in befores},
+        }))  # fmt: skip
+        window = "PARTITION BY combination, person ORDER BY cells.granule"
+        outside = f"{window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        windows, gapped = list[str](), ""
+        for number in befores:
+            windows.append(f"lag(cells.granule) OVER ({window}) AS b{number}")
+            if (firsts[number] < 0).any():
+                inside = f"CASE WHEN inside{number} THEN cells.granule END"
+                windows[-1] = f"max({inside}) OVER ({outside}) AS b{number}"
+                gapped = " JOIN spans ON cells.granule = spans.granule"
+        return f"""
+            ordered AS (
+                SELECT combination, cells.granule AS granule, rows, {", ".join(windows)}
+                FROM {self._combined(levels)}{gapped}
+            ),
+            marked AS (
+                SELECT combination, ordered.granule AS granule, rows,
+                    CAST({fresh} AS BIGINT) AS fresh
+                FROM ordered JOIN spans ON ordered.granule = spans.granule
+            ),
+            base AS (
+                SELECT combination, granule AS first, fresh, CAST(count(*) AS {self._short}) AS visitors,
+                    CAST(sum(rows) AS {self._short}) AS rows
+                FROM marked GROUP BY combination, granule, fresh
+            )"""
+
     def _first(self, firsts: Codes) -> pa.Array:
         """The first base granule in the same granule, null in a gap."""
         return pa.array(self._granules[np.maximum(firsts, 0)], mask=firsts < 0)
 
-    def _combine(self, levels: Levels) -> None:
-        """Make `combined`: per combination of values the number of the one that is published."""
+    def _combined(self, levels: Levels) -> str:
+        """The cells with their `combination`: the number of the one of values that is published."""
+        columns, joins = self._published_quasi(levels)
+        order = f"ORDER BY {', '.join(columns)}" if columns else "ORDER BY quasi"
+        self._table(
+            "combined", f"SELECT quasi, dense_rank() OVER ({order}) AS combination FROM quasis{joins}"
+        )
+        return "cells JOIN combined ON cells.quasi = combined.quasi"
+
+    def _published_quasi(self, levels: Levels) -> tuple[list[str], str]:
+        """What each quasi-identifier of `quasis` is published as, and the lookups to join for it."""
         columns, joins = list[str](), ""
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
             columns.append(f"quasis.{quasi}")
@@ -250,10 +242,7 @@ class SqlEvents:
                 joins += (
                     f" LEFT JOIN level_{quasi} ON {self._same(f'quasis.{quasi}', f'level_{quasi}.value')}"
                 )
-        order = f"ORDER BY {', '.join(columns)}" if columns else "ORDER BY quasi"
-        self._table(
-            "combined", f"SELECT quasi, dense_rank() OVER ({order}) AS combination FROM quasis{joins}"
-        )
+        return columns, joins
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
         return int(self._rows_at[timeline.in_gaps(granularity)].sum())
@@ -324,16 +313,24 @@ class SqlEvents:
         self, timeline: Timeline, steps: Sequence[Step], sizes: tuple[int, int], *, numbered: bool
     ) -> Published:
         """The rows of all cells in `cell_steps` as their step says, ordered by what they say."""
-        base = timeline.base
-        granule = _floor_divide(f"({self._instant()} + {base.phase})", base.width)
-        complete = f"CASE WHEN person IS NOT NULL AND time IS NOT NULL THEN {granule} END AS granule"
-        every = f"SELECT row_number() OVER () - 1 AS row, every_row.*, {complete} FROM every_row"
         self._table(
-            "placed", f"SELECT every.*, step, number FROM ({every}) AS every "
+            "placed", f"SELECT every.*, step, number FROM ({self._every_row(timeline.base)}) AS every "
             f"LEFT JOIN quasis ON {self._same_quasi('every')} "
             f"LEFT JOIN numbered ON numbered.quasi = quasis.quasi AND numbered.granule = every.granule "
             f"LEFT JOIN cell_steps ON cell_steps.cell = numbered.cell",
         )  # fmt: skip
+        return self._stored(*self._as_published(timeline, steps, numbered=numbered), sizes)
+
+    def _every_row(self, base: Ticks) -> str:
+        """All rows, those that are counted with their base granule."""
+        granule = self._floor_divided(f"({self._instant()} + {base.phase})", base.width)
+        complete = f"CASE WHEN person IS NOT NULL AND time IS NOT NULL THEN {granule} END AS granule"
+        return f"SELECT {self._dialect.row}every_row.*, {complete} FROM every_row"
+
+    def _as_published(
+        self, timeline: Timeline, steps: Sequence[Step], *, numbered: bool
+    ) -> tuple[str, pa.Schema]:
+        """A query for what is published of `placed`, in its order, and the names and types of its columns."""
         self._upload("labels", lookups.labels_by_step(timeline, steps))
         generalised = {name for _, levels in steps for name in levels}
         columns, joins, text = list[str](), "", self._dialect.by_bytes
@@ -350,8 +347,10 @@ class SqlEvents:
         rows = f"SELECT {', '.join(columns)} FROM placed JOIN labels ON {at}{joins}"
         order = [*self._quasi, "start", "label", *self._carried, "end_", *(["step"] if numbered else [])]
         ordered = f"SELECT * FROM ({rows}) AS r ORDER BY {', '.join(f'{c} NULLS LAST' for c in order)}"
+        return ordered, published_schema(self._relation, generalised, stepped=numbered)
+
+    def _stored(self, ordered: str, schema: pa.Schema, sizes: tuple[int, int]) -> Published:
         folder = PrivateFolder()
-        schema = published_schema(self._relation, generalised, stepped=numbered)
         data = _stored(folder, "data.parquet", schema, self._session.batches(ordered))
         listed = self._session.batches("SELECT row, number FROM placed ORDER BY row")
         entries = _stored(folder, "entries.parquet", _ENTRIES, listed)
@@ -359,6 +358,11 @@ class SqlEvents:
 
     def close(self) -> None:
         """Temporary tables go with the connection, which the ledger may still need."""
+
+    def _floor_divided(self, number: str, width: int) -> str:
+        """Division that rounds down for negative numbers too."""
+        below = f"{number} - ((({number}) % {width}) + {width}) % {width}"
+        return f"CAST({self._dialect.divided.format(f'({below})', width)} AS BIGINT)"
 
     def _same(self, left: str, right: str) -> str:
         return self._dialect.same.format(left, right)
@@ -384,11 +388,6 @@ class SqlEvents:
 
     def _row(self, query: str) -> tuple[int, ...]:
         return tuple(column[0].as_py() for column in self._fetch(query).columns)
-
-
-def _floor_divide(number: str, width: int) -> str:
-    """Division that rounds down for negative numbers too, in any SQL."""
-    return f"CAST(({number} - ((({number}) % {width}) + {width}) % {width}) / {width} AS BIGINT)"
 
 
 def _stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:

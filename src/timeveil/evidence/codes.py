@@ -201,11 +201,13 @@ def fold(columns: Iterable[tuple[Integers, int]], rows: int) -> tuple[Integers, 
     for codes, size in columns:
         # Renumber before the product of the sizes leaves int64.
         if space * max(size, 1) >= _ROOM:
-            folded, space = dense(folded, space)
+            ordered, folded = ranked(folded)
+            space = len(ordered)
         folded *= size
         folded += codes
         space *= max(size, 1)
-    return dense(folded, space)
+    ordered, folded = ranked(folded)
+    return folded, len(ordered)
 
 
 def fold_both(columns: Iterable[Sides]) -> Sides:
@@ -237,19 +239,6 @@ def differing(columns: Sequence[Sides]) -> tuple[int, int]:
     return surplus, missing
 
 
-def dense(codes: Integers, space: int) -> tuple[Integers, int]:
-    """Renumber codes below `space` so that each of 0..count-1 occurs, keeping their order."""
-    # A table of flags is linear, but only worth it while codes are not sparse.
-    if space > 4 * len(codes) + 1_000_000:
-        values, index = ranked(codes)
-        return index, len(values)
-    seen = np.zeros(space, dtype=bool)
-    seen[codes] = True
-    number: npt.NDArray[Any] = np.cumsum(seen, dtype=np.int32 if space < 2**31 else np.int64)
-    number -= 1
-    return number[codes].astype(np.int64, copy=False), int(number[-1]) + 1 if space else 0
-
-
 def ranked(values: Integers) -> tuple[Integers, Integers]:
     """The distinct values in order, and the index of each row's value among them.
 
@@ -257,7 +246,14 @@ def ranked(values: Integers) -> tuple[Integers, Integers]:
     >>> [array.tolist() for array in ranked(np.array([7, -2, 7]))]
     [[-2, 7], [1, 0, 1]]
     """
-    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    # A table of flags is linear, but only worth it while values are not sparse.
+    if high - low <= 4 * len(values) + 1_000_000:
+        codes, seen = values - low if low else values, np.zeros(high - low + 1, dtype=bool)
+        seen[codes] = True
+        number: npt.NDArray[Any] = np.cumsum(seen, dtype=np.int32 if high - low < 2**31 else np.int64)
+        number -= 1
+        return np.flatnonzero(seen) + low, number[codes].astype(np.int64, copy=False)
     bits = len(values).bit_length()
     if (high - low) << bits >= _ROOM:
         ordered, index = np.unique(values, return_inverse=True)

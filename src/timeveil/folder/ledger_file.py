@@ -36,6 +36,7 @@ from timeveil.reading.parquet_file import FAILURES, OpenFile
 
 ORIGINAL = "original."
 KEY = b"timeveil.ledger"
+_FOOTER = 1 << 16
 IN_MEMORY_ROWS = 2_000_000
 IN_MEMORY_BYTES = 1 << 28
 _FAILURES = (*FAILURES, AttributeError, IndexError, RecursionError)
@@ -71,6 +72,15 @@ def ledger_beside(ledger: Ledger, path: Path) -> Iterator[tuple[Callable[[], Non
             file.close()
         # After a link this removes the second name; after a failure, the file itself.
         hidden.unlink(missing_ok=True)
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file says at its end that it is a ledger; nothing else of it is read."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _FOOTER, 0))
+        end = file.read()
+        return end.endswith(b"PAR1") and KEY in end
+    return False
 
 
 def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = None) -> None:

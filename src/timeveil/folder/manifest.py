@@ -6,6 +6,7 @@ laid out, so that Parquet and CSV files of the same release open with the same t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,7 @@ _BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.sp
 _BY_NAME |= {f"list<{name}>": pa.list_(_BY_NAME[name]) for name in _PLAIN[0].split()}
 _ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
 _OFFSET = re.compile(r"[+-]\d{2}:?\d{2}", re.ASCII)
+_HASH = re.compile("[0-9a-f]{64}")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
 
 
@@ -150,32 +152,68 @@ def _is_table_entry(name: str, entry: Any, forms: Sequence[str]) -> bool:
     match entry:
         case {"format": str() as form, "rows": int() as rows, "sha256": str() as digest}:
             # The name becomes that of a file.
-            is_named = re.fullmatch("[a-z_]{1,40}", name) and re.fullmatch("[0-9a-f]{64}", digest)
-            is_count = type(rows) is int and rows >= 0
-            return (
-                form in forms
-                and bool(is_named)
-                and is_count
-                and entry == _table_entry(name, form, rows, digest)
-            )
+            is_named = re.fullmatch("[a-z_]{1,40}", name) and _HASH.fullmatch(digest)
+            parts = entry.get("parts", [])
+            are_counts = isinstance(parts, list) and all(map(_is_count, (rows, *map(_rows_of, parts))))
+            is_known = form in forms and bool(is_named) and are_counts
+            return is_known and entry == _table_entry(name, form, rows, digest, parts)
     return False
 
 
-def _table_entry(name: str, form: str, rows: int, digest: str) -> dict[str, Any]:
-    file = name if form == IN_DATABASE else f"{name}.{form}"
-    entry = {"file": file, "format": form, "rows": rows, "sha256": digest}
+def _is_count(rows: object) -> bool:
+    return type(rows) is int and rows >= 0
+
+
+def _rows_of(part: object) -> object:
+    """The rows of a part, if it is described like one."""
+    match part:
+        case {"file": str(), "rows": rows, "sha256": str() as digest, **more} if _HASH.fullmatch(digest):
+            return None if more else rows
+    return None
+
+
+def _table_entry(
+    name: str, form: str, rows: int, digest: str, parts: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    file = name if form == IN_DATABASE or parts else f"{name}.{form}"
+    entry: dict[str, Any] = {"file": file, "format": form, "rows": rows, "sha256": digest}
+    if parts and form == "parquet":
+        rows, digest = sum(part["rows"] for part in parts), digest_of_parts(parts)
+        named = [{**part, "file": f"{name}/{part_name(number)}"} for number, part in enumerate(parts)]
+        return {**entry, "rows": rows, "sha256": digest, "parts": named}
     return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
 
 
+def part_name(number: int) -> str:
+    """The file of a part."""
+    return f"part-{number:05d}.parquet"
+
+
+def digest_of_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+    """SHA-256 of the hashes of all parts, in their order."""
+    return hashlib.sha256("".join(part["sha256"] for part in parts).encode()).hexdigest()
+
+
+def files_of(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The files of a table and their hashes."""
+    return {part["file"]: part["sha256"] for part in entry.get("parts") or [entry]}
+
+
 def describe(
-    manifest: dict[str, Any], name: str, schema: pa.Schema, form: str, rows: int, digest: str
+    manifest: dict[str, Any],
+    name: str,
+    schema: pa.Schema,
+    form: str,
+    rows: int,
+    digest: str,
+    parts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """State the file and the columns of a table; what a manifest already says about a column stays."""
     stated = {column["name"]: column for column in manifest.get(columns_key(name), ())}
     manifest[columns_key(name)] = [
         {**stated.get(field.name, {}), "name": field.name, "type": type_name(field.type)} for field in schema
     ]
-    manifest["tables"][name] = _table_entry(name, form, rows, digest)
+    manifest["tables"][name] = _table_entry(name, form, rows, digest, parts)
 
 
 def written_schema(schema: pa.Schema) -> pa.Schema:

@@ -28,9 +28,17 @@ from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import in_database
 from timeveil.folder.ledger_file import ledger_of
-from timeveil.folder.manifest import MANIFEST, README, damaged, is_spelt_our_way, read_manifest, schema_of
+from timeveil.folder.manifest import (
+    MANIFEST,
+    README,
+    damaged,
+    files_of,
+    is_spelt_our_way,
+    read_manifest,
+    schema_of,
+)
 from timeveil.folder.placing import SLOTS
-from timeveil.folder.tables import Table
+from timeveil.folder.tables import opened_table
 from timeveil.judging import gather, is_well_formed, verify
 from timeveil.models.stream.slots import NOWHERE, line_of
 from timeveil.reading.database import is_address
@@ -196,7 +204,7 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
         return _open_slots(folder, entries, files=files, strict=strict)
     manifest, content = read_manifest(folder)
     tables = {
-        name: Table(folder / entry["file"], schema_of(manifest, name), entry["rows"])
+        name: opened_table(folder, schema_of(manifest, name), entry)
         for name, entry in manifest["tables"].items()
     }
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
@@ -204,17 +212,23 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
         raise damaged(MANIFEST, _NO_RELEASE)
     if not files:
         return release, ()
-    hashes = {README: None, **{entry["file"]: entry["sha256"] for entry in manifest["tables"].values()}}
+    listed, hashes = manifest["tables"].values(), dict[str, str | None]({README: None})
+    for entry in listed:
+        hashes |= files_of(entry)
     violations = []
     for file, stated in hashes.items():
-        if (folder / file).is_symlink() or not (folder / file).is_file():
+        path = folder / file
+        if path.is_symlink() or (folder / Path(file).parts[0]).is_symlink() or not path.is_file():
             violations.append(Violation("file-missing", f"the file `{file}` is missing"))
-        elif stated is not None and digest(folder / file) != stated:
+        elif stated is not None and digest(path) != stated:
             message = f"the file `{file}` has changed since it was written"
             violations.append(Violation("file-changed", message))
     if not is_spelt_our_way(manifest, content):
         violations.append(Violation("file-form", f"`{MANIFEST}` is not written as timeveil writes it"))
-    return release, (*violations, *_extra(folder, {MANIFEST, *hashes}))
+    violations += _extra(folder, {MANIFEST, README, *(entry["file"] for entry in listed)})
+    for entry in (entry for entry in listed if "parts" in entry and (folder / entry["file"]).is_dir()):
+        violations += _extra(folder / entry["file"], {Path(file).name for file in files_of(entry)})
+    return release, tuple(violations)
 
 
 def _open_slots(

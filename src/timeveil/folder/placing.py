@@ -21,7 +21,7 @@ from typing import Any
 
 from timeveil.domain.stored import PrivateFolder
 from timeveil.errors import BundleError, ParameterError, PrivateArtifactError, TimeveilError
-from timeveil.folder.manifest import MANIFEST, README, read_manifest
+from timeveil.folder.manifest import MANIFEST, README, files_of, read_manifest
 from timeveil.reading.files import refuse_taken, refuse_unnameable, sync_folder
 
 SLOTS = "slots"
@@ -123,7 +123,8 @@ def _holds_one_release(folder: Path) -> bool:
     with suppress(OSError, TimeveilError):
         manifest, _ = read_manifest(folder)
         files = {MANIFEST, README, *(table["file"] for table in manifest["tables"].values())}
-        return {path.name for path in folder.iterdir()} <= files
+        files |= {file for table in manifest["tables"].values() for file in files_of(table)}
+        return {path.relative_to(folder).as_posix() for path in folder.rglob("*")} <= files
     return False
 
 

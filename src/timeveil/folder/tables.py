@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -24,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from timeveil.domain.stored import Stored
+from timeveil.domain.stored import PLAIN_PARQUET, Stored
 from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
@@ -33,7 +34,6 @@ from timeveil.reading.csv_file import cells_as_text
 from timeveil.reading.files import file_size, limits
 
 Format = Literal["parquet", "csv"]
-COMPRESSION = "zstd"
 BLOCK_ROWS = 1 << 20
 PARSED_ONCE_BYTES = 1 << 25
 FORMULA = r"^'*[=+\-@\t\r\n]"
@@ -43,13 +43,11 @@ _GUARDED = r"^'('*[=+\-@\t\r\n])"
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
     """Write rows, in their order, to an open file; return how many there are."""
     count = 0
-    # Parquet without statistics, dictionaries, Arrow schema or metadata.
-    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
     writer: Any
     if form == "csv":
         writer = pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
     else:
-        writer = pq.ParquetWriter(file, schema, compression=COMPRESSION, **plain)
+        writer = pq.ParquetWriter(file, schema, **PLAIN_PARQUET)
     with writer:
         for rows in written_rows(batches, schema):
             count += rows.num_rows
@@ -201,6 +199,37 @@ class Table(Columns):
             if any(text.chunks != [cell] for text, cell in zip(spelt, cells.columns, strict=True)):
                 raise pa.ArrowInvalid("a cell in another spelling")
             yield rows
+
+
+class ManyParts(Stored):
+    """A table in several files of a folder, one after the other."""
+
+    def __init__(self, path: Path, schema: pa.Schema, tables: Sequence[Table]) -> None:
+        self.path, self.schema, self.tables = path, schema, tuple(tables)
+        self.num_rows = sum(table.num_rows for table in tables)
+
+    @property
+    def room(self) -> int:
+        """Bytes that a judge may hold of it."""
+        return sum(table.room for table in self.tables)
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        for table in self.tables:
+            # A copy, so that no file stays open: there may be thousands.
+            yield from copy(table).to_batches(columns)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.to_batches(columns), schema)
+
+
+def opened_table(folder: Path, schema: pa.Schema, entry: Mapping[str, Any]) -> Table | ManyParts:
+    """A table of a release folder as its entry in the manifest describes it."""
+    path = folder / entry["file"]
+    if "parts" not in entry:
+        return Table(path, schema, entry["rows"])
+    tables = [Table(folder / part["file"], schema, part["rows"]) for part in entry["parts"]]
+    return ManyParts(path, schema, tables)
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:

@@ -7,18 +7,29 @@ compared with what was to be written, verified, and only then put in its place.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Deferred, Ledger, Release
-from timeveil.domain.stored import PrivateFolder, Stored
+from timeveil.domain.stored import Parts, PrivateFolder, Stored
 from timeveil.errors import BundleError, ParameterError, PrivateArtifactError
 from timeveil.folder.in_database import Schema, filled, ledger_filled
 from timeveil.folder.ledger_file import ledger_beside, refuse_public
-from timeveil.folder.manifest import MANIFEST, README, as_json, damaged, describe, schema_of, written_schema
+from timeveil.folder.manifest import (
+    MANIFEST,
+    README,
+    as_json,
+    damaged,
+    describe,
+    part_name,
+    schema_of,
+    written_schema,
+)
 from timeveil.folder.opening import Place, damage, digest, label, open_release
 from timeveil.folder.placing import put_in_place, refuse_folder, refuse_nested
 from timeveil.folder.tables import Format, Table, have_same_rows, write_table
@@ -30,7 +41,10 @@ from timeveil.reading.database import is_address
 from timeveil.reading.database import schema_of as schema_of_address
 from timeveil.reading.files import new_file, path_of, refuse_unnameable, sync_folder, translate_os_errors
 
+Put = Callable[[], None]
+Judge = Callable[[Release], Verdict]
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
+_NO_LEDGER: tuple[Put, Put] = (lambda: None, lambda: None)
 
 
 def write(
@@ -56,18 +70,31 @@ def write(
         with _private(thing, path) as (put, _):
             put()
     else:
-        with _checked(thing, path, format, overwrite=overwrite) as put:
+        with _checked(thing, path, format, verify, overwrite=overwrite) as put:
             put()
     return path if is_address(path) else Path(path)
 
 
 def write_pair(
-    release: Release, out: Place, ledger: Ledger, path: Place, form: Format, *, overwrite: bool = False
+    release: Release,
+    out: Place,
+    ledger: Ledger,
+    path: Place | None,
+    form: Format,
+    judge: Judge = verify,
+    *,
+    overwrite: bool = False,
 ) -> None:
-    """Write a release and its ledger. Both are complete before either is renamed; both appear, or neither."""
+    """Write a release that a judge agrees with once it is written, and its ledger if it has a path.
+
+    Both are complete before either is renamed; both appear, or neither.
+    """
     with (
-        _private(ledger, path, out) as (put_ledger, remove_ledger),
-        _checked(release, out, form, overwrite=overwrite) as put,
+        nullcontext(_NO_LEDGER) if path is None else _private(ledger, path, out) as (
+            put_ledger,
+            remove_ledger,
+        ),
+        _checked(release, out, form, judge, overwrite=overwrite) as put,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
         put_ledger()
@@ -101,9 +128,6 @@ def _refuse_same(ledger: str, out: Place | None) -> None:
         raise PrivateArtifactError(message, hint="name another schema for it")
 
 
-Put = Callable[[], None]
-
-
 @contextmanager
 def _private(ledger: Ledger, path: Place, out: Place | None = None) -> Iterator[tuple[Put, Put]]:
     """A ledger that is ready to appear: what puts it in place, and what takes it back."""
@@ -135,18 +159,21 @@ def rewrite(folder: Place, new_folder: Place) -> Path | str:
 
 
 @contextmanager
-def _checked(release: Release, out: Place, form: Format, *, overwrite: bool) -> Iterator[Put]:
+def _checked(release: Release, out: Place, form: Format, judge: Judge, *, overwrite: bool) -> Iterator[Put]:
     """The release in a hidden folder, or a transaction, read back and verified: what puts it in place."""
     if is_address(out):
         if form != "parquet":
             hint = "leave {format} out"
             raise ParameterError("`format` is that of files, and a database has tables", hint=hint)
         with filled(release, out, overwrite=overwrite) as (written, manifest, commit):
-            _check(written, release, manifest)
+            _check(written, release, manifest, judge)
             yield commit
         return
     folder = path_of(out)
-    with translate_os_errors(folder.name), _checked_folder(release, folder, form, overwrite) as partial:
+    with (
+        translate_os_errors(folder.name),
+        _checked_folder(release, folder, form, judge, overwrite) as partial,
+    ):
         yield lambda: put_in_place(partial, folder, overwrite=overwrite)
 
 
@@ -155,6 +182,7 @@ def _checked_folder(
     release: Release,
     folder: Path,
     form: Format,
+    judge: Judge,
     overwrite: bool,  # noqa: FBT001 private
 ) -> Iterator[Path]:
     refuse_folder(folder, overwrite=overwrite)
@@ -165,7 +193,7 @@ def _checked_folder(
         partial.mkdir(mode=0o755)
         manifest = fill(release, partial, form)
         with files.own_files():
-            _check(open_release(partial, check=False), release, manifest)
+            _check(open_release(partial, check=False), release, manifest, judge)
         # Once more, because writing and checking may have taken hours.
         refuse_folder(folder, overwrite=overwrite)
         yield partial
@@ -179,6 +207,9 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     for name in release.parts:
         table = release.parts[name]
         schema = written_schema(table.read().schema if isinstance(table, Deferred) else table.schema)
+        if form == "parquet" and isinstance(table, Parts) and table.parts:
+            describe(manifest, name, schema, form, 0, "", _take_parts(table, folder / name))
+            continue
         path = folder / f"{name}.{form}"
         with new_file(path) as file:
             rows = write_table(release.batches(name), schema, file, form)
@@ -191,7 +222,25 @@ def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     return manifest
 
 
-def _check(written: Release, release: Release, manifest: dict[str, Any]) -> None:
+def _take_parts(table: Parts, folder: Path) -> list[dict[str, Any]]:
+    """Bring files that executors wrote into the folder of a release, and read each back; describe them."""
+    folder.mkdir(mode=0o755)
+    described = []
+    for number, part in enumerate(table.parts):
+        path = folder / part_name(number)
+        with new_file(path) as file:
+            with part.path.open("rb") as source:
+                shutil.copyfileobj(source, file)
+            files.sync(file)
+        if digest(path) != part.sha256:
+            message = f"`{path.name}` reads back differently from what an executor wrote"
+            raise BundleError(message, hint="check that the disks are healthy", code="not-verified")
+        described.append({"file": path.name, "rows": part.rows, "sha256": part.sha256})
+    sync_folder(folder)
+    return described
+
+
+def _check(written: Release, release: Release, manifest: dict[str, Any], judge: Judge) -> None:
     """Compare what was written with what was to be written, and verify it."""
     if not any(
         isinstance(part, Stored) for part in release.parts.values()
@@ -199,12 +248,14 @@ def _check(written: Release, release: Release, manifest: dict[str, Any]) -> None
         written = replace(written, parts=written.tables)
     same = {MANIFEST: as_json(written.manifest) == as_json(manifest)}
     for name in release.parts:
+        if "parts" in manifest["tables"][name]:
+            continue  # each was compared by its hash
         same[name] = have_same_rows(release.batches(name), written.batches(name), schema_of(manifest, name))
     for name in (name for name, is_same in same.items() if not is_same):
         message = f"`{name}` reads back differently from what was written"
         hint = "check that the disk is healthy; a database keeps microseconds, and no shorter times"
         raise BundleError(message, hint=hint, code="not-verified")
-    verdict = verify(written)
+    verdict = judge(written)
     if not verdict:
         faults = "; ".join(violation.message for violation in verdict.violations[:3])
         message = f"the written release does not keep its promise, so it was not published: {faults}"

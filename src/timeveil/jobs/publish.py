@@ -1,7 +1,7 @@
-"""Publishing from the table to the folder: method, verify, explain, write.
+"""Publishing from the table to the folder: method, write, verify, explain.
 
-Nothing is written unless the promise holds. Commands, the service and any other surface run jobs through
-`publish`, and show its `Outcome` their own way.
+Nothing appears in its place unless what was written keeps the promise. Commands, the service and any other
+surface run jobs through `publish`, and show its `Outcome` their own way.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.run import Run
-from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, InputError, ParameterError
+from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
-from timeveil.folder.writing import refuse_places, write, write_pair
+from timeveil.folder.writing import refuse_places, write_pair
 from timeveil.jobs.request import granularity_tables
 from timeveil.jobs.typed import instants_of
 from timeveil.judging import gather, verify
@@ -45,32 +44,37 @@ def publish(
     """Do what a run says; `note_written` is called with the new paths before they are written."""
     run.table(**run.values)  # checks them
     refuse_places(run.out, run.ledger, overwrite=run.overwrite)
-    release, ledger = _released(run, lambda step, share: progress(step, share * 0.7))
+    release, ledger = _released(run, lambda step, share: progress(step, share * 0.6))
     _refuse_neighbour(run, release)
-    outcome = _judged(run, release, ledger, progress)
-    if outcome.explanation is None or run.dry_run:
-        return outcome
-    give_back_memory()
-    progress("writing", 0.9)
+    outcomes = list[Outcome]()
+
+    def judge(written: Release) -> Verdict:
+        verdict, explanation = _judged(run, gather(written, ledger), progress)
+        outcomes.append(Outcome(release, ledger, verdict, explanation))
+        return verdict
+
+    if run.dry_run:
+        judge(release)
+        return outcomes[0]
+    progress("writing", 0.6)
     places = [place for place in (run.out, run.ledger) if place is not None]
     note_written(*(place for place in places if not is_address(place)))
-    if run.ledger is None:
-        write(release, run.out, format=run.format, overwrite=run.overwrite)
-    else:
-        write_pair(release, run.out, ledger, run.ledger, run.format, overwrite=run.overwrite)
+    try:
+        write_pair(release, run.out, ledger, run.ledger, run.format, judge, overwrite=run.overwrite)
+    except BundleError:
+        if not outcomes or outcomes[0].verdict:
+            raise
+        return outcomes[0]
     note_written(*filter(is_address, places))  # they appeared, which nobody can see afterwards
-    return outcome
+    return outcomes[0]
 
 
-def _judged(run: Run, release: Release, ledger: Ledger, progress: Progress) -> Outcome:
-    """Verify and explain a release; the evidence, which is large, goes before anything is written."""
+def _judged(run: Run, evidence: Any, progress: Progress) -> tuple[Verdict, Explanation | None]:
+    """Verify a release and explain it if it is good."""
     progress("verifying", 0.7)
-    evidence = gather(release, ledger)
     verdict = verify(evidence)
-    if not verdict:
-        return Outcome(release, ledger, verdict, None)
-    progress("explaining", 0.85)
-    return Outcome(release, ledger, verdict, explain(evidence, verdict=verdict, run=run))
+    progress("explaining", 0.9)
+    return verdict, explain(evidence, verdict=verdict, run=run) if verdict else None
 
 
 def arguments(run: Run) -> dict[str, Any]:

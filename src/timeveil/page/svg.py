@@ -79,6 +79,7 @@ class Picture:
     height: float
     body: tuple[str, ...]
     width: float = WIDTH
+    role: str = "img"  # or group, if there are links in it
 
     def svg(self, number: int | None = None) -> str:
         """The picture alone, or as picture `number` of a page that has the stylesheet."""
@@ -86,7 +87,7 @@ class Picture:
         head = ' xmlns="http://www.w3.org/2000/svg"' if alone else ""
         size = f'viewBox="0 0 {self.width:g} {self.height:.0f}"'
         lines = [
-            f'<svg{head} {size} role="img" class="tv" aria-labelledby="{name}-title {name}-desc">',
+            f'<svg{head} {size} role="{self.role}" class="tv" aria-labelledby="{name}-title {name}-desc">',
             f'<title id="{name}-title">{escape(visible(self.title))}</title>',
             f'<desc id="{name}-desc">{escape(visible(self.description))}</desc>',
             *([f"<style>\n{stylesheet()}\n</style>"] if alone else []),

@@ -11,28 +11,22 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
-
-from timeveil.domain.guarantee import Guarantee
-from timeveil.page.markdown import Markdown, markdown
-from timeveil.page.wording import capital, counted, joined, name, people, quoted, share, visible
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-
-from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from timeveil.calendar.axis import CYCLIC
+from timeveil.domain.guarantee import Guarantee
 from timeveil.domain.parameter import Parameters
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import REST, Derived, Roles
 from timeveil.domain.run import Run
-from timeveil.page.markdown import Table
+from timeveil.page.markdown import Markdown, Table, markdown
+from timeveil.page.wording import capital, counted, joined, name, people, quoted, share, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ITEM = re.compile(r"^\*\s", re.MULTILINE)
 _FIRST_LINE = "A release made with timeveil, and how to read it"

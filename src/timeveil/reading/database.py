@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from timeveil.domain.wording import counted
 from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising, raising_each
+from timeveil.reading.times import bounds_of
 
 SCHEMES = ("postgresql://", "postgres://")
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.(?:"((?:[^"]|"")+)"|([^".]+)))?')
@@ -106,7 +107,7 @@ class Server:
     """The table that is read, as SQL writes its name."""
 
     def __init__(self, database: str, *, reads_only: bool) -> None:
-        self.connection = _connect(database)
+        self.connection = connect(database)
         self._close = weakref.finalize(self, _closed, self.connection)
         self.run(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{', READ ONLY' * reads_only}")
         for setting in _SETTINGS:
@@ -206,7 +207,8 @@ WHERE pg_class.oid = to_regclass({text(table)})"
         return False
 
 
-def _connect(address: str) -> Any:
+def connect(address: str, *, autocommit: bool = False) -> Any:
+    """A connection to a database."""
     hint = "install it with `pip install timeveil[postgres]`"
     error = InputError("PostgreSQL is reached with the driver of ADBC, which is missing", hint=hint)
     with raising(error, on=ImportError):
@@ -217,7 +219,7 @@ def _connect(address: str) -> Any:
         code="database-failed",
     )
     with raising(error, on=Exception):
-        return driver.connect(address)
+        return driver.connect(address, autocommit=autocommit)
 
 
 def _closed(connection: Any) -> None:
@@ -230,6 +232,7 @@ class DatabaseTable:
 
     decided: ClassVar[dict[str, str]] = {}
     decimal_commas = None
+    place = "the database"
 
     def __init__(self, address: str, *, reads_only: bool = True) -> None:
         database, table = address_of(address)
@@ -256,6 +259,52 @@ class DatabaseTable:
         if number := _NUMBERS.get(kind):
             return f"(CAST({name} AS {number}) + CAST(0 AS {number}))"  # minus zero is zero
         return f'(CAST({name} AS text) COLLATE "C")'
+
+    # What is asked of a table whose rows stay where they are; `expression` is a column as SQL writes it.
+
+    def stage(self, columns: Sequence[str]) -> None:
+        """One transaction sees one state of the table: nothing is to be prepared."""
+
+    def empty(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns in the types that they would be read in, without rows."""
+        listed = ", ".join(f"{self.expression(name)} AS {quote(name)}" for name in columns)
+        return self.server.table(f"SELECT {listed} FROM {self.server.source} LIMIT 0")
+
+    def is_text(self, column: str) -> bool:
+        return self.expression(column).startswith("(CAST") and self.kinds[column] not in _NUMBERS
+
+    def in_type(self, column: str, expression: str, kind: pa.DataType) -> str:
+        """A time at the precision of its type."""
+        is_time = "timestamp" in self.kinds[column] and getattr(kind, "unit", "") == "ms"
+        return f"date_trunc('milliseconds', {expression})" if is_time else expression
+
+    def without_nan(self, expression: str) -> str:
+        return f"NULLIF({expression}, 'NaN')"
+
+    def is_unlike(self, expression: str, pattern: str) -> str:
+        return f"{expression} !~ {text(pattern)}"
+
+    def text(self, value: str) -> str:
+        return text(value)
+
+    def outside(self, column: str, expression: str, zone: str | None) -> str:
+        """Whether a time is outside the years 1 to 9999 on the clocks of a zone; infinity is."""
+        kind = self.kinds[column]
+        if kind == "date":
+            return f"{expression} NOT BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+        low, limit = bounds_of(zone if kind == "timestamptz" else None)
+        first, end = (f"{kind} 'epoch' + INTERVAL '{bound} milliseconds'" for bound in (low, limit))
+        return f"({expression} < {first} OR {expression} >= {end})"
+
+    def require_comparable(self, columns: Sequence[str]) -> None:
+        """Refuse texts in another encoding than UTF-8, and numbers that would be rounded."""
+        (encoding,) = self.server.row("SELECT current_setting('server_encoding') AS encoding")
+        if encoding != "UTF8":
+            message = (
+                "the texts of the database are not encoded in UTF-8, so that they cannot be compared in it"
+            )
+            raise InputError(message, hint="leave {engine} out", code="bad-encoding")
+        self.refuse_rounding(columns)
 
     def refuse_rounding(self, columns: Sequence[str]) -> None:
         """Refuse numbers with more digits than a floating-point number has."""

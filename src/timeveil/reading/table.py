@@ -82,7 +82,7 @@ def read(
         raise ParameterError("`nulls` is neither `error` nor `withhold`", hint=hint)
     stated = Reading.from_call(locals())
     source = open_source(table, Form(stated.delimiter, stated.encoding, stated.sheet))
-    resolved = fit(roles, tuple(source.names), tuple(needs))
+    resolved = fit(roles, tuple(source.names), tuple(needs), source.decided.get("sheet"))
     times = [
         TimeColumn(name, zone, unit, form=stated.time_format, slot_numbers=slot_numbers)
         for name in (roles.time, *roles.until)
@@ -279,10 +279,18 @@ def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.Chu
 
 
 @lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
-def fit(roles: Roles, names: tuple[str, ...], needs: tuple[str, ...] = ("respondent", "time")) -> Roles:
-    """Roles that fit a table with these columns: derived ones by their name, dropped ones listed."""
+def fit(
+    roles: Roles,
+    names: Sequence[str],
+    needs: Sequence[str] = ("respondent", "time"),
+    sheet: str | None = None,
+) -> Roles:
+    """Roles that fit a table with these columns: derived ones by their name, dropped ones listed.
+
+    `sheet` is the one that was read of several, where nobody said which.
+    """
     _refuse_missing_roles(roles, needs)
-    _refuse_missing_columns(roles, names)
+    _refuse_missing_columns(roles, names, sheet)
     used = set(roles.columns)
     if repeated := [name for name, count in Counter(names).items() if count > 1 and name in used]:
         message = f"the table has more than one column named {listed(repeated)}"
@@ -304,7 +312,7 @@ def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
         raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
 
 
-def _refuse_missing_columns(roles: Roles, names: Sequence[str]) -> None:
+def _refuse_missing_columns(roles: Roles, names: Sequence[str], sheet: str | None) -> None:
     dropped = () if roles.drop == REST else roles.drop
     requested = dict.fromkeys((*roles.columns, *dropped))
     missing = [column for column in requested if column not in names]
@@ -323,6 +331,8 @@ def _refuse_missing_columns(roles: Roles, names: Sequence[str]) -> None:
         if not near:
             message = f"the table has {counted(len(names), 'column')}, and none is called {listed(missing)}"
             hint = "check that its first line contains the column names: is the header missing?"
+    if sheet and not near:
+        hint = f"name the sheet with {{sheet}}: `{sheet}` was read, the first of several"
     raise RolesError(message, hint=hint, code="column-missing", facts={"missing": missing, "near": near})
 
 

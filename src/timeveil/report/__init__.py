@@ -24,6 +24,7 @@ from timeveil.errors import ParameterError, spell
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import open_ledger
 from timeveil.folder.opening import NOT_ITS_LEDGER, digest, judged
+from timeveil.folder.signoff import sign_offs
 from timeveil.judging import QUERIES, canonical, gather, is_well_formed
 from timeveil.models import FOLDERS, parameters_of, part, words
 from timeveil.page import templates
@@ -133,6 +134,7 @@ def report(
         title = f"a release of {parameters_of(verified.model).contents}"
         template = f"{words(verified.model)}/report.md.j2"
         context = _context(verified, evidence, progress, particulars)
+        context["signed"] = _signed(ledger, verified.hash_of_all)
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
         title, template, context = "a release that violates its promise", "report/violated.md.j2", {}
@@ -152,6 +154,15 @@ def report(
         markdown=body,
         figures=tuple(figures),
     )
+
+
+def _signed(ledger: Ledger | str | Path | None, release: str) -> list[str]:
+    """What others decided about the release, which is beside the ledger, in sentences."""
+    decisions = sign_offs(ledger, release) if isinstance(ledger, str | Path) else []
+    return [
+        f"{capital(decision.decision)} by {name(decision.name)} on {decision.at}: {decision.reason}"
+        for decision in decisions
+    ]
 
 
 def _caveat(limits: Sequence[templates.Limit]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -128,6 +129,23 @@ def test_a_row_at_the_finest_granularity_loses_no_time(finest):
     release, ledger = tv.generalize_time(table, roles, k=4, granularities=[finest, "decade"])
     assert release.manifest["granularity"] == finest
     assert measure(release, ledger, windows=0).bits == {"when": 0.0}
+
+
+def test_what_local_recoding_would_save_is_computed_once_and_when_it_is_read(monkeypatch):
+    computed = []
+
+    def bits_of_ways(*_):
+        computed.append("bits")
+        return {"global": 3.0, "local": 1.0}
+
+    monkeypatch.setattr("timeveil.models.events.method.generalize.bits_of_ways", bits_of_ways)
+    table = pa.table({"who": [*"abcd"], "when": [dt.date(2024, 4, 1)] * 4})
+    release, ledger = tv.generalize_time(table, tv.Roles(respondent="who", time="when"), k=2)
+    assert tv.verify(release, ledger)
+    assert not computed
+    copy = pickle.loads(pickle.dumps(ledger))  # noqa: S301
+    assert copy.facts["bits"] == ledger.facts["bits"] == {"global": 3.0, "local": 1.0}
+    assert computed == ["bits"]
 
 
 @pytest.mark.parametrize("k", [3, 12])

@@ -176,6 +176,10 @@ def test_a_workbook_gives_the_same_release(tmp_path: Path, plain: dict[str, pa.T
     (tmp_path / "a.xlsx").write_bytes(workbook({"empty": [], "visits": [NAMES, *days], "more": [["x"]]}))
     assert published(tmp_path / "a.xlsx") == (plain["days"], {"sheet": "visits"})
     assert published(tmp_path / "a.xlsx", sheet="visits") == (plain["days"], {})
+    (tmp_path / "a.xlsx").write_bytes(workbook({"notes": [["x"]], "visits": [NAMES, *days]}))
+    with pytest.raises(tv.RolesError) as refused:
+        published(tmp_path / "a.xlsx")
+    assert refused.value.hint == "name the sheet with sheet: `notes` was read, the first of several"
     clocks = [(who, at, town, f"{c:.2f}", note) for who, at, town, c, note in TIMES]
     (tmp_path / "b.xlsx").write_bytes(workbook({"visits": [(), (), NAMES, *clocks]}))
     assert published(tmp_path / "b.xlsx") == (plain["clocks"], {})

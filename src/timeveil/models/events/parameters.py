@@ -21,6 +21,8 @@ CHOICES = ("groups", "generality", "loss", "precision")
 """The rules of `choose`; any other text is the name of a granularity."""
 FUNCTION = "function"
 """What is stated where `choose` is a function."""
+_IN_PLACE = {"postgres": "the database", "spark": "Spark"}
+"""The engines that count rows where they are."""
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -39,6 +41,8 @@ class EventParameters(Reading):
     command = "generalize-time"
     needs = ("respondent", "time")
     roles = ("until", "quasi", "cyclic", "sensitive", "keep", "event", "drop")
+    have = ("Events", "Several rows per person, each with a time: visits, trips, purchases.")
+    promised = "At least k people share every combination of time and what outsiders may know."
     contents = "events"
     scopes = {  # noqa: RUF012 a class variable of its base
         "recipient": "as far as a recipient can see (people were not counted)",
@@ -119,8 +123,9 @@ class EventParameters(Reading):
         "TOML file that defines further granularities.",
         default=None, example="clinic.toml", option="--calendar", metavar="FILE",
         opened='tomllib.loads(Path({}).read_text())["granularity"]')
-    engine: Literal["memory", "duckdb", "postgres"] = parameter(
-        "Where people are counted; duckdb reads files larger than memory, postgres counts in the database.",
+    engine: Literal["memory", "duckdb", "postgres", "spark"] = parameter(
+        "Where people are counted; duckdb reads files larger than memory, postgres counts in the database, "
+        "spark in the cluster.",
         default="memory", example="duckdb")
     memory_limit: str | None = parameter(
         "Memory that DuckDB may use.", default=None, example="2GB", metavar="SIZE")
@@ -188,9 +193,10 @@ class EventParameters(Reading):
             (self.memory_limit is not None and self.engine != "duckdb",
              "`memory_limit` applies to the engine duckdb only",
              'add {engine="duckdb"}, or leave {memory_limit} out'),
-            (self.origin is not None and self.engine == "postgres",
-             "`origin` needs rows to be read, and with the engine `postgres` they stay in the database",
-             "count the time from it in a view of the database, or leave {engine} out"),
+            (self.origin is not None and self.engine in _IN_PLACE,
+             f"`origin` needs rows to be read, and with the engine `{self.engine}` they stay in "
+             f"{_IN_PLACE.get(self.engine)}",
+             "count the time from it in a view of the table, or leave {engine} out"),
             # A row in a gap of one step and not of another could not be read by its time.
             (stepped and self.gaps not in ("error", "skip"),
              "rows in gaps cannot be withheld or moved where rows are not made coarser alike",

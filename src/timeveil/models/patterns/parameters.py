@@ -44,6 +44,8 @@ class PatternParameters(Reading):
     model = "patterns"
     command = "sanitize-patterns"
     roles = ("series", "respondent", "item", "time", "value", "drop")
+    have = ("Patterns", "How many people have what in common: baskets, symptoms.")
+    promised = "No group of fewer than k people can be computed from the counts."
     contents = "patterns"
     reads = "Table to read, such as baskets.csv, a folder of such files, or a series release folder."
     scopes = {  # noqa: RUF012 a class variable of its base
@@ -52,7 +54,7 @@ class PatternParameters(Reading):
     }
     explored = ("k", "min_support")
     stated = ("k", "min_support", "method", "max_len", "fill", "structural", "symbols", "center", "published")
-    unstated = (*READING, "instants", "cap", "after", "force")
+    unstated = (*READING, "instants", "cap", "after", "force", "engine")
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(
@@ -94,6 +96,19 @@ class PatternParameters(Reading):
         opened="tv.open_release({})")
     after: list[Any] = after()
     force: bool = force()
+    engine: Literal["memory", "spark"] = parameter(
+        "Where patterns are mined; spark mines them in the cluster.", default="memory", example="spark")
+
+    @rule("engine", "method", "fill", "nulls", "fold_spellings", "after")
+    def rows_stay_in_the_cluster(self) -> Problem:
+        """What looks at every row again, or changes one, is done on one machine."""
+        needs = {"method": self.method in ("clone", "suppressive"), "fill": self.fill is not None,
+                 "nulls": self.nulls == "drop", "fold_spellings": self.fold_spellings, "after": self.after}
+        names = [f"`{name}`" for name, value in needs.items() if value]
+        if self.engine == "memory" or not names:
+            return None
+        return (f"{names[0]} needs rows to be read, and with the engine `spark` they stay in the cluster",
+                "change the table in Spark first, or leave {engine} out")
 
     @rule("min_support", "k")
     def a_pattern_has_at_least_k_people(self) -> Problem:

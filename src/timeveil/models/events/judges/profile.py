@@ -19,7 +19,7 @@ from timeveil.calendar.timeline import at_least
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.evidence.codes import Codes, Integers, column_of, dense, encode, fold, ranked
+from timeveil.evidence.codes import Codes, Integers, column_of, encode, fold, ranked
 from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
@@ -105,9 +105,9 @@ def profile(
     complete = np.flatnonzero(people.complete)
     columns = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
     quasi, _ = fold([(coded.codes[complete], coded.size) for coded in columns], len(complete))
-    owner, everyone = dense(people.person[complete], people.people)
+    identities, owner = ranked(people.person[complete])
     times, time = ranked(people.tick[complete])
-    visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=everyone)
+    visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=len(identities))
     levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
     position_of_time = position[example_of(time, len(times))]
@@ -119,7 +119,7 @@ def profile(
         k=k,
         rows=relation.rows,
         rows_incomplete=relation.rows - len(complete),
-        people=everyone,
+        people=len(identities),
         rows_per_person=_spread(rows),
         as_it_stands=risks[0],
         granularities=tuple(risks[1:]),

@@ -9,6 +9,7 @@ that it notes. What earlier releases cost is counted for the granularity that wa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -120,14 +121,34 @@ def _counted(
         times, position = ranked(time[rows])
         local = replace(timeline, granules=timeline.granules[times])
         visits = Visits(label[rows], person[rows], position, len(times))
-        return [visits.groups(local.firsts(level)).numbers(evidence.k) for level in levels.values()]
+        cells, numbers = [visits.cells(len(times))], []
+        for level in levels.values():
+            firsts = local.firsts(level)
+            if (firsts < 0).any():
+                groups = visits.groups(firsts)
+                numbers.append(_numbers(groups.people, groups.rows, evidence.k))
+                continue
+            # Granules that are made of others are counted from these.
+            finer = next(c for c in reversed(cells) if np.array_equal(firsts[c.granules], firsts))
+            crowd, coarser = finer.at(firsts)
+            cells.append(coarser)
+            numbers.append(_numbers(crowd, coarser.rows, evidence.k))
+        return numbers
 
-    counts = map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1))
+    with ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1)))
     return {
         name: dict(zip(_SUMS, map(sum, zip(*numbers, strict=True)), strict=True))
         | {"smallest_group": min((smallest for smallest, groups, *_ in numbers if groups), default=0)}
         for name, numbers in zip(levels, zip(*counts, strict=True), strict=True)
     }
+
+
+def _numbers(people: Integers, rows: Integers, k: int) -> tuple[int, ...]:
+    """The smallest group, the groups, their people, those below k, and their rows."""
+    below = people < k
+    smallest = people.min() if len(below) else 0
+    return tuple(map(int, (smallest, len(below), people.sum(), below.sum(), rows[below].sum())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +160,36 @@ class Groups:
     group: Positions
     person: Codes
 
-    def numbers(self, k: int) -> tuple[int, ...]:
-        """The smallest group, the groups, their people, those below k, and their rows."""
-        below = self.people < k
-        smallest = self.people.min() if len(below) else 0
-        return tuple(map(int, (smallest, len(below), self.people.sum(), below.sum(), self.rows[below].sum())))
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Labels at times, or in granules, in order, with their rows and visits; and all returns, soonest first.
+
+    A return is a visit by somebody who had come to the same label `before`, so much `later`. `granules` has
+    the first time in the granule of each time.
+    """
+
+    granules: Codes
+    label: Codes
+    time: Codes
+    rows: Integers
+    visits: Integers
+    cell: Codes
+    before: Codes
+    later: Codes
+
+    def at(self, firsts: Codes) -> tuple[Integers, Cells]:
+        """The people in each granule of a granularity that cuts no cell, and these granules as cells."""
+        first = firsts[self.time]
+        begins = _changes(self.label, first)
+        heads = np.flatnonzero(begins)
+        time, cell = first[heads], (np.cumsum(begins, dtype=np.int32) - np.int32(1))[self.cell]
+        rows, visits = (np.add.reduceat(each, heads) for each in (self.rows, self.visits))
+        # A person counts once: at the first visit, and not at returns, which come before the granule is over.
+        soon = np.searchsorted(self.later, (np.arange(len(firsts)) - firsts).max(), side="right")
+        again = cell[:soon][self.before[:soon] >= time[cell[:soon]]]
+        people = visits - np.bincount(again, minlength=len(heads))
+        return people, Cells(firsts, self.label[heads], time, rows, visits, cell, self.before, self.later)
 
 
 class Visits:
@@ -161,8 +207,17 @@ class Visits:
         person_of_owner = person[example_of(owner, owners)]
         # Owners rise with their label, and cells with label and time: one number sorts by all three.
         visits = distinct(owner * len(cells) + cell)
+        self._owner = narrow(visits // max(len(cells), 1), owners)
         self._cell = narrow(visits % max(len(cells), 1), len(cells))
-        self._person = narrow(person_of_owner[visits // max(len(cells), 1)], 0)
+        self._person = narrow(person_of_owner[self._owner], 0)
+
+    def cells(self, times: int) -> Cells:
+        """The cells of all times."""
+        again = np.flatnonzero(self._owner[1:] == self._owner[:-1]) + 1
+        when, before = (self._time[self._cell[visits]] for visits in (again, again - 1))
+        soonest, visits = np.argsort(when - before), np.bincount(self._cell, minlength=len(self._rows))
+        returns = (each[soonest] for each in (self._cell[again], before, when - before))
+        return Cells(np.arange(times), self._label, self._time, self._rows, visits, *returns)
 
     def groups(self, firsts: Codes) -> Groups:
         """The groups of a granularity, `firsts` the first time in the granule of each time, -1 in a gap.

@@ -53,7 +53,7 @@ from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
 from timeveil.reading import read
 from timeveil.reading.encoding import with_dictionaries
-from timeveil.reading.in_place import read_in_place
+from timeveil.reading.in_place import IN_PLACE, read_in_place
 from timeveil.reading.risks import with_risks
 from timeveil.recoding import Hierarchy
 
@@ -62,7 +62,7 @@ _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_be
 _SHORT = ("groups_short", "rows_short")
 """What it states besides where more than k people is promised."""
 
-COMPARED_ROWS = 1_000_000
+COMPARED_ROWS = 200_000
 """Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
 
 DURATIONS = "log:2,4,16"
@@ -184,8 +184,8 @@ def _read(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
     origin = parameters.origin
     if isinstance(table, Relation):
         relation = table
-    elif parameters.engine == "postgres":
-        return read_in_place(table, roles, **parameters.reading("nulls", "fold_spellings"))
+    elif parameters.engine in IN_PLACE:
+        return read_in_place(table, roles, parameters.engine, **parameters.reading("nulls", "fold_spellings"))
     else:
         if origin not in (None, FIRST) and isinstance(roles, Roles) and roles.event != origin:
             roles = replace(roles, event=origin)  # which is read and not published

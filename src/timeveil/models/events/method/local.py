@@ -133,6 +133,7 @@ class Scale:
         self.counts, self.cells = counts, counts.cells
         timeline, order, cells = counts.plan.timeline, counts.order, self.cells
         self._rows = np.bincount(cells.quasi, weights=cells.rows)
+        self._rows_at = np.bincount(cells.position, weights=cells.rows, minlength=len(timeline))
         widths = {g.name: _widths(timeline, g) for g in order.granularities}
         narrowest = min(float(width.min()) for width in widths.values())
         self._time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
@@ -167,10 +168,9 @@ class Scale:
         granularity loses no less all the same.
         """
         if granularity not in self._mean_widths:
-            order, rows = self.counts.order, self.cells.rows
-            finer = [g for g in self._time_bits if order.is_finer_time(g, granularity)]
-            bits = [float(self._time_bits[g][self.cells.position] @ rows) for g in finer]
-            self._mean_widths[granularity] = max(bits) / float(rows.sum())
+            finer = [g for g in self._time_bits if self.counts.order.is_finer_time(g, granularity)]
+            bits = max(float(self._time_bits[g] @ self._rows_at) for g in finer)
+            self._mean_widths[granularity] = bits / float(self._rows_at.sum())
         return self._mean_widths[granularity]
 
     def _combinations(self) -> list[tuple[int, ...]]:

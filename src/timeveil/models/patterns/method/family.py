@@ -184,11 +184,12 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
         for number, projection in zip(numbers.tolist(), projections, strict=True):
             _mine_below(nodes, number, projection, len(item_of), least, longest, most)
     if nodes.total > most:
-        raise _too_many(least, most)
+        raise too_many(least, most)
     return nodes.family(item_of, rows.kinds, rows.instants)[0]
 
 
-def _too_many(least: int, most: int) -> ParameterError:
+def too_many(least: int, most: int) -> ParameterError:
+    """The error for more patterns than `most`."""
     message = f"more than {most - 1:,} patterns have {least:,} rows or more"
     hint = "raise {min_support}, or set {max_len}"
     facts = {"patterns": most - 1, "min_support": least}
@@ -236,7 +237,7 @@ def _mine_below(
     while pending:
         pending += [sets for sets in pending.pop().joined(nodes, least) if sets.length < longest]
         if nodes.total > most:
-            raise _too_many(least, most)
+            raise too_many(least, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,13 @@ from timeveil.models.patterns.method import sanitizing
 from timeveil.models.patterns.method.channels import explained, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import Sanitized
-from timeveil.models.patterns.method.transactions import Source, Transactions, read_source, refuse_same_people
+from timeveil.models.patterns.method.transactions import (
+    Rows,
+    Source,
+    Transactions,
+    read_source,
+    refuse_same_people,
+)
 from timeveil.models.patterns.parameters import NOT_A_COUNT, PatternParameters, below_k
 from timeveil.reading.risks import refuse_repetition
 
@@ -70,6 +77,7 @@ def sanitize_patterns(
     beside: Release | None = None,
     after: Sequence[Ledger] = (),
     force: bool = False,
+    engine: str = "memory",
     progress: Progress = silent,
 ) -> tuple[Release, Ledger]:
     """Publish frequent patterns so that no group of fewer than k people follows from counts of its items.
@@ -83,7 +91,8 @@ def sanitize_patterns(
     out rows without a person or an item, and `repeats="once"` counts an item once that a person has several
     times. `beside` is a series release of the same people: patterns are refused unless they are mined from it
     or `force` is set. `after` has ledgers of earlier releases, which are refused if they show the same
-    people, unless `force` is set.
+    people, unless `force` is set. With `engine="spark"` the source is a DataFrame of Spark, the name of a
+    table or a path, and its rows are mined in the cluster.
 
     >>> import pyarrow as pa
     >>> rows = pa.table({"has": [["a", "b"], ["a", "b", "c", "d"], ["a", "d"], ["a", "d"], ["b", "c", "d"]]})
@@ -93,7 +102,7 @@ def sanitize_patterns(
     """
     parameters = PatternParameters.from_call(locals())
     progress("reading", 0.0)
-    people = read_source(source, roles, parameters.as_arguments())
+    people = _read(source, roles, parameters)
     refuse_repetition(people.relation, parameters)
     if beside is not None and not force:
         refuse_same_people(source, beside)
@@ -107,21 +116,33 @@ def sanitize_patterns(
     return pair
 
 
+def _read(source: Any, roles: Roles | None, parameters: PatternParameters) -> Source:
+    """The transactions in memory or, with the engine `spark`, in the cluster."""
+    if parameters.engine == "memory":
+        return read_source(source, roles, parameters.as_arguments())
+    # Only executors and those who ask for Spark need it.
+    return import_module("timeveil.models.patterns.method.in_spark").read_in_spark(  # type: ignore[no-any-return]  # a Source
+        source, roles, parameters.as_arguments()
+    )
+
+
 def sanitized(
-    rows: Transactions, parameters: PatternParameters, least: int, progress: Progress = silent
+    rows: Rows, parameters: PatternParameters, least: int, progress: Progress = silent
 ) -> Sanitized:
     """Mine, find the channels, and close them by the chosen method."""
     k, cap = parameters.k, parameters.cap
     _require_frequent(rows, least, k)
-    mining = partial(mine_family, least=least, longest=parameters.max_len or rows.instants, most=cap)
+    size: Any = {"least": least, "longest": parameters.max_len or rows.instants, "most": cap}
+    mining: Any = partial(mine_family, **size)
     find = partial(maximal_channels, k=k, most=cap, structural=parameters.structural)
-    before = mining(rows)
+    table: Any = rows  # methods that need its rows are refused in a cluster
+    before = mining(rows) if isinstance(rows, Transactions) else table.mined(**size)
     progress("finding small groups", 0.4)
     channels = find(before)
     progress("closing them", 0.6)
     match parameters.method:
         case "suppressive":
-            return sanitizing.suppress_rows(rows, channels, mining, find, k)
+            return sanitizing.suppress_rows(table, channels, mining, find, k)
         case "itemset":
             return sanitizing.suppress_patterns(channels, find)
         case "additive":
@@ -131,7 +152,7 @@ def sanitized(
         case "least":
             virtual = sanitizing.least(channels, k)
         case _:
-            virtual = sanitizing.clone(channels, rows, k)
+            virtual = sanitizing.clone(channels, table, k)
     return Sanitized(channels, sanitizing.raised(before, virtual), virtual)
 
 
@@ -172,7 +193,7 @@ def mine(
     arguments = locals()
     lines = PatternParameters.table().items()
     values = {name: line.check(arguments[name]) for name, line in lines if name in arguments}
-    rows = read_source(source, roles, values).rows
+    rows: Any = read_source(source, roles, values).rows
     least = as_count(values["min_support"], rows.rows)
     rows = rows.frequent(least)
     _require_frequent(rows, least, 1)
@@ -212,8 +233,8 @@ def as_count(min_support: float, people: int) -> int:
     return int(min_support)
 
 
-def _require_frequent(rows: Transactions, least: int, k: int) -> None:
-    largest = int(np.bincount(rows.sets.items).max(initial=0))
+def _require_frequent(rows: Rows, least: int, k: int) -> None:
+    largest = rows.largest
     if largest < least:
         lower = f"lower {{min_support}} to {largest:,} or less"
         message = f"no pattern has a support of {least:,}; the largest is {largest:,}"
@@ -223,7 +244,7 @@ def _require_frequent(rows: Transactions, least: int, k: int) -> None:
 
 
 def _assemble(
-    parameters: PatternParameters, source: Source, rows: Transactions, least: int, sanitized: Sanitized
+    parameters: PatternParameters, source: Source, rows: Rows, least: int, sanitized: Sanitized
 ) -> tuple[Release, Ledger]:
     """From sanitized counts to a release and its ledger."""
     after, virtual = sanitized.after, sanitized.virtual
@@ -280,7 +301,7 @@ def _assemble(
     return Release(promise, manifest, {"data": data}), ledger
 
 
-def _facts(source: Source, rows: Transactions, sanitized: Sanitized) -> dict[str, Any]:
+def _facts(source: Source, rows: Rows, sanitized: Sanitized) -> dict[str, Any]:
     channels, after = sanitized.channels, sanitized.after
     before, groups = channels.published, channels.groups
     error = after.support[1:] / before.support[1:] - 1 if len(before) == len(after) else None

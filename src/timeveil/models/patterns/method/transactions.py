@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -123,6 +123,11 @@ class Transactions:
         return len(self.sets.bounds) - 1
 
     @property
+    def largest(self) -> int:
+        """How many rows have the most common item."""
+        return int(np.bincount(self.sets.items).max(initial=0))
+
+    @property
     def instants(self) -> int:
         """The most items that a row can have."""
         return len(self.names) // self.kinds
@@ -150,6 +155,20 @@ def of_symbols(symbols: NDArray[np.integer], kinds: int, names: tuple[str, ...])
     return Transactions(names, kinds, Sets(np.arange(rows + 1, dtype=np.int64) * instants, items))
 
 
+class Rows(Protocol):
+    """Transactions in memory or in a cluster."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def instants(self) -> int: ...
+    @property
+    def largest(self) -> int: ...
+    def frequent(self, least: int) -> Self: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Rows of items, and where they were read.
@@ -161,7 +180,7 @@ class Source:
 
     origin: Origin
     relation: Relation
-    rows: Transactions
+    rows: Rows
     row_of: Ints
     instants: tuple[str, ...] | None = None
     center: Center | None = None
@@ -171,14 +190,7 @@ class Source:
     repeated: int = 0
     shared: int | None = None
     of_rows: bool = False
-
-    @property
-    def without_items(self) -> int | None:
-        """Number of people with no item; None where people without items have no row either."""
-        item = self.relation.roles.item
-        if item is not None and not is_list(self.relation.data.schema.field(item).type):
-            return None
-        return int(np.count_nonzero(self.rows.sets.lengths == 0))
+    without_items: int | None = 0  # None where people without items have no row either
 
     def entries(self, withheld: Flags | None) -> pa.Table:
         """One row per input row: the number of its transaction, null where that is not counted."""
@@ -221,6 +233,7 @@ def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
     baskets = gather(relation, values["nulls"], values["repeats"])
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
     _refuse_written_lists(rows, str(roles.item))
+    has_lists = is_list(relation.data.schema.field(roles.item).type)
     return Source(
         "baskets",
         relation,
@@ -229,6 +242,7 @@ def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
         incomplete=int(np.count_nonzero(baskets.basket_of_row < 0)),
         repeated=baskets.repeated,
         of_rows=roles.respondent is None,
+        without_items=int(np.count_nonzero(rows.sets.lengths == 0)) if has_lists else None,
     )
 
 
@@ -266,11 +280,11 @@ def _of_series(source: Any, roles: Roles, values: Values) -> Source:
         raise RolesError(message, hint="leave other columns out with {drop}")
     collection = collect(relation, values["fill"])
     refuse_rare(collection, values.get("k", 1))
-    columns = _columns(values["instants"], collection.instants)
+    columns = instant_columns(values["instants"], collection.instants)
     # Normalised over all instants first: what is left out still shapes the symbols of what is published.
     z = z_normalised(collection.matrix, values["center"])[:, columns]
     names = tuple(collection.instants[column] for column in columns)
-    rows, missing = _symbols(z, names, values["symbols"]), (collection.filled, collection.dropped)
+    rows, missing = symbols_of(z, names, values["symbols"]), (collection.filled, collection.dropped)
     read = (collection.series_of_row, names, values["center"], *missing)
     return Source("series", relation, rows, *read, of_rows=roles.respondent is None)
 
@@ -288,23 +302,24 @@ def _of_release(release: Release, values: Values) -> Source:
     letters = np.array([from_letters(text) for text in table["pattern"].to_pylist()])
     levels = np.array(table["level"].to_pylist())
     z = reconstructed(letters, levels if described["levels"] == "each" else levels[:, None])
-    columns = _columns(values["instants"], described["pattern"])
+    columns = instant_columns(values["instants"], described["pattern"])
     names, z = tuple(described["pattern"][column] for column in columns), z[:, columns]
     data = pa.table({name: z[:, column] for column, name in enumerate(names)})
     relation = Relation(Roles(series=names), data, source="a series release")
     rows = np.arange(len(z), dtype=np.int64)
-    items = _symbols(z, names, values["symbols"])
+    items = symbols_of(z, names, values["symbols"])
     shared, of_rows = release.manifest["parameters"]["p"], "rows" in release.manifest["guarantee"]
     read = (relation, items, rows, names, described["center"])
     return Source("release", *read, shared=shared, of_rows=of_rows)
 
 
-def _symbols(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:
+def symbols_of(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:
+    """The symbols of series at some instants as items."""
     names = tuple(f"{instant}={LETTERS[symbol]}" for instant in instants for symbol in range(kinds))
     return of_symbols(symbols_at(positions(z), kinds), kinds, names)
 
 
-def _columns(chosen: tuple[str, ...] | None, instants: Sequence[str]) -> list[int]:
+def instant_columns(chosen: tuple[str, ...] | None, instants: Sequence[str]) -> list[int]:
     """The columns of the chosen instants, all if none are chosen."""
     if chosen is None:
         return list(range(len(instants)))

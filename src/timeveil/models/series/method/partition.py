@@ -6,7 +6,7 @@ work on many segments of rows at once: segments of one length make one array.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,6 +47,24 @@ class Partition:
         group, subgroup = np.full((2, count), -1, np.int64)
         group[order], subgroup[order] = self.group, self.subgroup
         return replace(self, group=group, subgroup=subgroup)
+
+
+def side_by_side(count: int, parts: Iterable[tuple[Labels, Partition]], name: str) -> Partition:
+    """The groups of parts as one partition of `count` series; `name` is what the facts call the parts."""
+    group, subgroup = np.full((2, count), -1, np.int64)
+    partitions, groups, subgroups = list[Partition](), 0, 0
+    for rows, part in parts:
+        inside = part.group >= 0
+        group[rows[inside]] = part.group[inside] + groups
+        subgroup[rows[inside]] = part.subgroup[inside] + subgroups
+        groups += int(part.group.max(initial=-1)) + 1
+        subgroups += len(part.symbols)
+        partitions.append(part)
+    symbols, levels = (
+        np.concatenate([getattr(part, name) for part in partitions]) for name in ("symbols", "levels")
+    )
+    facts = {name: len(partitions), "suppressed": int(np.count_nonzero(group < 0))}
+    return Partition(group, subgroup, symbols, levels, all(part.own for part in partitions), facts)
 
 
 def numbered_as_met(labels: Labels) -> tuple[Labels, Labels]:

@@ -1,0 +1,288 @@
+"""A table of Apache Spark, whose rows stay in the cluster: a DataFrame, the name of a table, or a path.
+
+Only the DataFrame and SQL interface is used, so that a session of Spark Connect will do. Columns go by their
+position, because Spark does not tell names apart that differ in case alone. The columns that are needed are
+copied once, by the executors, into Parquet files of a private folder that all machines share: every statement
+after that sees the same rows, whatever happens to the table or to an executor. In the copy times are whole
+numbers, which no time zone of a session changes. Spark's own messages quote data and are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from os import environ
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from timeveil.domain.stored import PLAIN_PARQUET, Part, PrivateFolder
+from timeveil.errors import EngineError, InputError, TimeveilError, raising
+from timeveil.reading import part_file
+from timeveil.reading.times import bounds_of
+
+FOLDER = "spark.timeveil.folder"
+"""The setting of a session that names a folder which all machines share."""
+_KINDS = {
+    "boolean": "bool",
+    "tinyint": "int2",
+    "smallint": "int2",
+    "int": "int4",
+    "bigint": "int8",
+    "float": "float4",
+    "double": "float8",
+    "string": "text",
+    "binary": "bytea",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+}
+_AGAIN = "and run it again: nothing was published"
+
+
+def is_frame(table: object) -> bool:
+    """Whether a table is a DataFrame of Spark."""
+    return type(table).__module__.startswith("pyspark.") and hasattr(table, "sparkSession")
+
+
+class Cluster:
+    """A session of Spark in which our tables have names of their own; they go with their last user."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark, self.source = spark, "staged"
+        self._prefix, self._names, self._cached = f"timeveil_{secrets.token_hex(6)}_", set[str](), list[Any]()
+        shared = spark.conf.get(FOLDER, None)
+        with raising(self._failure, on=OSError):
+            self.folder = PrivateFolder(Path(shared) if shared else None)
+
+    @property
+    def partitions(self) -> int:
+        """How many parts the session makes where nothing else is said."""
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200"))
+
+    def frame(self, query: str) -> Any:
+        """The rows of a query, not yet computed; our names in it become those of the session."""
+        if self._names:
+            names = "|".join(sorted(self._names, key=len, reverse=True))
+            query = re.sub(rf"\b({names})\b(?!\()", rf"{self._prefix}\1", query)
+        return self.spark.sql(query)
+
+    def define(self, name: str, rows: Any, *, computed_once: bool = False) -> None:
+        """Name the rows of a query or a DataFrame."""
+        with self.explained():
+            frame = self.frame(rows) if isinstance(rows, str) else rows
+            if computed_once:
+                frame = frame.persist()
+                self._cached.append(frame)
+            frame.createOrReplaceTempView(self._prefix + name)
+        self._names.add(name)
+
+    def run(self, statement: str) -> None:
+        with self.explained():
+            self.frame(statement)
+
+    def batches(self, query: str) -> Iterator[pa.Table]:
+        """The rows of a query, of which there are few: tallies, lookups and cells."""
+        with self.explained():
+            table = self.frame(query).toArrow()
+        yield table
+
+    def table(self, query: str) -> pa.Table:
+        return pa.concat_tables(self.batches(query))
+
+    def row(self, query: str) -> tuple[Any, ...]:
+        return tuple(column[0].as_py() for column in self.table(query).columns)
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        """Name the rows of a lookup table, which every executor gets whole."""
+        columns = [_as_numbers(column) for column in table.columns]
+        with self.explained():
+            frame = self.spark.createDataFrame(pa.table(columns, table.column_names)).hint("broadcast")
+        self.define(name, frame)
+
+    def write(self, rows: Any, name: str, schema: pa.Schema | None = None) -> list[Part]:
+        """Let the executors write rows as files of a new folder, in the order of partitions.
+
+        Each task writes a file of its own and reports it; what a task that was lost has left is not listed.
+        """
+        folder = self.folder.path / name
+        with self.explained(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            folder.mkdir(mode=0o700)
+            frame = self.frame(rows) if isinstance(rows, str) else rows
+            write, options = part_file.write_part, (str(folder), schema, PLAIN_PARQUET)
+            import_module("pyspark.cloudpickle").register_pickle_by_value(part_file)
+            written = frame.mapInArrow(lambda rows: write(rows, *options), part_file.REPORT).toArrow()
+        lines = sorted(zip(*written.to_pydict().values(), strict=True))
+        parts = [Part(folder / file, rows, sha256) for _, file, rows, sha256 in lines]
+        if not all(part.path.is_file() for part in parts):
+            message = "the executors of Spark write to disks that this machine does not see"
+            hint = f"set {FOLDER} in the session to a folder that all machines share"
+            raise EngineError(message, hint=hint)
+        return parts
+
+    def files(self, parts: Sequence[Part]) -> Any:
+        """The rows of some files."""
+        with self.explained():
+            return self.spark.read.parquet(*(part.path.as_uri() for part in parts))
+
+    def forget(self) -> None:
+        """Let go of everything that is named or computed in the session; files stay."""
+        for frame in self._cached:
+            with suppress(Exception):
+                frame.unpersist()
+        for name in self._names:
+            with suppress(Exception):
+                self.spark.catalog.dropTempView(self._prefix + name)
+        self._cached, self._names = [], set()
+
+    def explained(self) -> raising:
+        """A block in which errors of Spark are replaced and leave no trace."""
+        return raising(self._failure, on=Exception)
+
+    def _failure(self, cause: Exception) -> Exception:
+        if isinstance(cause, TimeveilError | MemoryError):
+            return cause
+        text = f"{type(cause).__name__} {cause}"
+        if re.search(r"No space left|ENOSPC|Disk quota|\[Errno 28\]", text):
+            hint = f"free space there, or set {FOLDER} to another folder, {_AGAIN}"
+            message = "a disk that Spark writes to is full"
+            return EngineError(message, hint=hint, code="disk-full")
+        if re.search(r"Permission denied|AccessControlException|INSUFFICIENT_PERM|\[Errno 13\]", text):
+            message = "Spark may not read the table, or its executors may not write to the shared folder"
+            hint = f"ask for the right to read, and set {FOLDER} to a folder that executors may write to"
+            return EngineError(message, hint=hint, code="no-permission")
+        if re.search(r"TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|SCHEMA_NOT_FOUND", text):
+            message = "Spark has no table or path of that name"
+            return InputError(
+                message, hint="check its spelling, its catalog and its schema", code="file-missing"
+            )
+        if re.search(
+            r"Py4JNetworkError|UNAVAILABLE|Connection refused|SESSION_CLOSED|stopped SparkContext", text
+        ):
+            return EngineError("the connection to Spark was lost", hint=f"check the session, {_AGAIN}")
+        return EngineError("Spark could not finish", hint="look for the reason in the log of Spark")
+
+
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as whole numbers of their unit."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.int64())
+    return column.cast(pa.int32()) if pa.types.is_date32(kind) else column
+
+
+def _session() -> Any:
+    """The session there is, or one by the settings of the system."""
+    hint = "install it with `pip install timeveil[spark]`"
+    with raising(
+        InputError("tables of Spark are read with PySpark, which is missing", hint=hint), on=ImportError
+    ):
+        sql = import_module("pyspark.sql")
+    environ.setdefault(
+        "PYSPARK_PYTHON", sys.executable
+    )  # else executors here take the first one of the system
+    hint = "check the settings of Spark, and that Java is installed"
+    with raising(EngineError("no session of Spark could be started", hint=hint), on=Exception):
+        return sql.SparkSession.builder.getOrCreate()
+
+
+class SparkTable:
+    """A DataFrame, a table or a path; its columns are copied when `stage` is called."""
+
+    decided: ClassVar[dict[str, str]] = {}
+    place = "Spark"
+
+    def __init__(self, table: object) -> None:
+        self.name: str | None = None if is_frame(table) else Path(str(table)).name
+        spark = getattr(table, "sparkSession", None) if is_frame(table) else _session()
+        self.server = Cluster(spark)
+        with self.server.explained():
+            frame: Any = table if is_frame(table) else _opened(spark, str(table))
+            self.frame, fields = frame, frame.schema.fields
+        self.names: tuple[str, ...] = tuple(field.name for field in fields)
+        self.kinds = {field.name: _kind(field.dataType.simpleString()) for field in fields}
+        self._stored: dict[str, str] = {}
+
+    def stage(self, columns: Sequence[str]) -> None:
+        """Copy some columns into the shared folder, without moving a row between executors."""
+        for name in columns:
+            if self.kinds[name].startswith("_"):
+                message = f"column `{name}` has the type {self.kinds[name][1:]}, which cannot be counted"
+                raise InputError(message, hint="give it no role, or make plain columns of it")
+        with self.server.explained():
+            numbered = self.frame.toDF(*(f"c{number}" for number in range(len(self.names))))
+            self._stored = {name: f"c{self.names.index(name)}" for name in columns}
+            needed = numbered.select(*self._stored.values())
+            self._empty = needed.limit(0).toArrow()
+        parts = self.server.write(needed, "staged")
+        if parts:
+            self.server.define("staged", self.server.files(parts))
+        else:
+            empty = pa.table(
+                [_as_numbers(column) for column in self._empty.columns], self._empty.column_names
+            )
+            with self.server.explained():
+                self.server.define("staged", self.server.spark.createDataFrame(empty))
+
+    def empty(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns in the types that they would be read in, without rows."""
+        kinds = (self._empty.schema.field(self._stored[name]).type for name in columns)
+        plain = (pa.timestamp("us", "UTC") if getattr(kind, "tz", None) else kind for kind in kinds)
+        return pa.schema(list(zip(columns, plain, strict=True))).empty_table()
+
+    def expression(self, column: str) -> str:
+        return self._stored[column]
+
+    def is_text(self, column: str) -> bool:
+        return self.kinds[column] == "text"
+
+    def in_type(self, _: str, expression: str, kind: pa.DataType) -> str:
+        """A time as whole numbers of the unit of its type: they were copied in microseconds."""
+        size = {"ms": 1_000, "s": 1_000_000}.get(getattr(kind, "unit", ""), 1)
+        return expression if size == 1 else f"(({expression} - pmod({expression}, {size})) div {size})"
+
+    def without_nan(self, expression: str) -> str:
+        return f"nullif({expression}, double('NaN'))"
+
+    def is_unlike(self, expression: str, pattern: str) -> str:
+        # In Java, $ is also true ahead of a line break that ends a text.
+        return f"NOT ({expression} RLIKE {self.text(pattern.removesuffix('$') + chr(92) + 'z')})"
+
+    def text(self, value: str) -> str:
+        """A text as SQL writes it, whatever the session takes a backslash for."""
+        return f"decode(unhex('{value.encode().hex()}'), 'UTF-8')"
+
+    def outside(self, column: str, expression: str, zone: str | None) -> str:
+        """Whether a time is outside the years 1 to 9999 on the clocks of a zone."""
+        if self.kinds[column] == "date":
+            return f"{expression} NOT BETWEEN -719162 AND 2932896"
+        low, limit = bounds_of(zone if self.kinds[column] == "timestamptz" else None)
+        return f"({expression} < {low * 1000} OR {expression} >= {limit * 1000})"
+
+    def require_comparable(self, columns: Sequence[str]) -> None:
+        """Texts of Spark are UTF-8 and compared by their bytes; numbers stay as they are."""
+
+
+def _kind(name: str) -> str:
+    if name.startswith(("decimal", "char", "varchar")):
+        return "decimal" if name.startswith("decimal") else "text"
+    return _KINDS.get(name, f"_{name}")
+
+
+def _opened(spark: Any, name: str) -> Any:
+    """A table by its name, or files by their path, which has a slash or an ending of files."""
+    if name.lower().endswith((".csv", ".txt", ".tsv", ".xlsx", ".json")):
+        message = "Spark guesses the types of a text file, and would read a postcode as a number"
+        hint = "give a DataFrame that was read with a schema: spark.read.csv(path, schema=...)"
+        raise InputError(message, hint=hint)
+    is_path = "/" in name or name.endswith((".parquet", ".orc")) or Path(name).exists()
+    if is_path and "`" not in name:
+        return spark.read.format("orc" if name.endswith(".orc") else "parquet").load(name)
+    return spark.table(name)

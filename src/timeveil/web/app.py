@@ -1,0 +1,280 @@
+"""The app: which page answers which address, and the server that it runs in.
+
+Pages are made on the server from data that is also their JSON: `/json/...` is the twin of every page. One
+small script of our own draws progress; without it every form works all the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from timeveil.domain.version import TOOL
+from timeveil.errors import ParameterError, TimeveilError
+from timeveil.page.markdown import html_of
+from timeveil.page.report import page_style
+from timeveil.page.wording import share, visible
+from timeveil.web.answers import Page, told
+from timeveil.web.bench import Bench
+from timeveil.web.guard import Doorman, Guard
+from timeveil.web.pages import Desk, Stale
+from timeveil.web.places import Places
+from timeveil.web.work import Workshop
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+STEPS = ("columns", "risk", "promise", "tradeoff", "publish")
+NAMES = {
+    "columns": "Columns",
+    "risk": "Risk",
+    "promise": "Promise",
+    "tradeoff": "Trade-off",
+    "publish": "Publish",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the app works and listens."""
+
+    root: Path
+    host: str = "127.0.0.1"
+    port: int = 8765
+    jobs: int = 3
+    idle_minutes: float | None = None
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """What a request may call this server."""
+        names = {*LOOPBACK[:2], "[::1]", f"[{self.host}]" if ":" in self.host else self.host}
+        return frozenset(f"{name}:{self.port}" for name in names)
+
+
+class App:
+    """The app with its state; `asgi` answers requests."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.doorman = settings, Doorman()
+        self.workshop = Workshop(settings.root.resolve(), settings.jobs)
+        self.desk = Desk(Places(settings.root), self.workshop)
+        self.bench = Bench(self.desk, self.doorman, settings.address)
+        self._templates = _environment()
+        routes = [Route("/", _home), Route("/static/{name}", _static)]
+        for path, method, handler in self._pages():
+            endpoint = partial(self._answer, handler)
+            routes += [
+                Route(f"{prefix}{path}", _named(endpoint), methods=[method]) for prefix in ("", "/json")
+            ]
+        starlette = Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._missing})
+        self.asgi = Guard(starlette, settings.hosts, self.doorman, self._refused)
+
+    def _pages(self) -> list[tuple[str, str, Callable[..., Any]]]:
+        desk, bench = self.desk, self.bench
+        return [
+            ("/open/{path:path}", "GET", desk.open),
+            ("/draft", "POST", desk.start),
+            ("/draft/{draft}/columns", "GET", desk.columns),
+            ("/draft/{draft}/columns/{values}", "GET", desk.columns),
+            ("/draft/{draft}/columns", "POST", desk.set_columns),
+            ("/draft/{draft}/risk", "GET", desk.risk),
+            ("/draft/{draft}/promise", "GET", desk.promise),
+            ("/draft/{draft}/promise", "POST", desk.set_promise),
+            ("/draft/{draft}/tradeoff", "GET", desk.tradeoff),
+            ("/draft/{draft}/tradeoff", "POST", desk.set_tradeoff),
+            ("/draft/{draft}/take", "POST", desk.take),
+            ("/draft/{draft}/publish", "GET", desk.publish),
+            ("/draft/{draft}/publish", "POST", desk.do_publish),
+            ("/task/{task}", "GET", bench.task),
+            ("/task/{task}/cancel", "POST", bench.cancel),
+            ("/task/{task}/events", "GET", bench.events),
+            ("/task/{task}/job.toml", "GET", bench.job_file),
+            ("/report/{path:path}", "GET", bench.report),
+            ("/judge/{path:path}/query", "POST", bench.query),
+            ("/judge/{path:path}/compare", "POST", bench.compare),
+            ("/judge/{path:path}/signoff", "POST", bench.set_signoff),
+            ("/judge/{path:path}", "GET", bench.judge),
+            ("/link", "POST", bench.link),
+        ]
+
+    def _answer(self, handler: Callable[[Request], Page | Response], request: Request) -> Response:
+        """What a handler returns, rendered; whatever goes wrong is a page, never a traceback."""
+        try:
+            answer = handler(request)
+            return answer if isinstance(answer, Response) else self._rendered(request, answer)
+        except Stale:
+            wrong = {"message": "this job was changed in another tab since the page was loaded", "hint": ""}
+            path = request.url.path.removesuffix("/take")
+            answer = Page("problem.html", {"error": wrong, "action": "See what it is now", "href": path}, 409)
+        except TimeveilError as error:
+            back = {"error": told(error), "action": "Choose a table or a release", "href": "/open/"}
+            answer = Page("problem.html", back, 404 if error.code == "file-missing" else 422)
+        except Exception as cause:  # noqa: BLE001 (its text could carry data: only its type and line are shown)
+            where = traceback.extract_tb(cause.__traceback__)[-1]
+            message = f"internal error: {type(cause).__name__} at {Path(where.filename).name}:{where.lineno}"
+            wrong = {
+                "message": message,
+                "hint": "please report it with what you did; it is a bug in timeveil",
+            }
+            answer = Page("problem.html", {"error": wrong, "action": "Start again", "href": "/open/"}, 500)
+        return self._rendered(request, answer)
+
+    def _rendered(self, request: Request, page: Page) -> Response:
+        as_json = request.url.path.startswith("/json/")
+        if page.template == "report":
+            return _report(page, as_json=as_json)
+        if as_json:
+            text = json.dumps(page.data, default=str, ensure_ascii=False, indent=1)
+            return Response(text, page.status, media_type="application/json")
+        session = request.scope.get("session")
+        token = session.form_token if session is not None else ""
+        twin = f"/json{request.url.path}" + (f"?{request.url.query}" if request.url.query else "")
+        more = {
+            "form_token": token,
+            "twin": twin if request.method == "GET" else "",
+            "step": None,
+            "draft": None,
+        }
+        html = self._templates.get_template(page.template).render({**more, **page.data})
+        return Response(html, page.status, media_type="text/html")
+
+    def _refused(self, request: Request, status: int, message: str, hint: str) -> Response:
+        wrong = {"message": message, "hint": hint}
+        return self._rendered(
+            request, Page("problem.html", {"error": wrong, "action": "", "href": ""}, status)
+        )
+
+    def _missing(self, request: Request, _cause: Exception) -> Response:
+        wrong = {"message": "there is no such page", "hint": ""}
+        data = {"error": wrong, "action": "Choose a table or a release", "href": "/open/"}
+        return self._rendered(request, Page("problem.html", data, 404))
+
+
+def _named(endpoint: Any) -> Any:
+    """A function of the request that runs in a thread."""
+
+    def answer(request: Request) -> Response:
+        response: Response = endpoint(request)
+        return response
+
+    return answer
+
+
+def _report(page: Page, *, as_json: bool) -> Response:
+    """A report as it is filed; its own stylesheet is allowed by its hash, and nothing else."""
+    if as_json:
+        return Response(json.dumps(page.data["report"], ensure_ascii=False), media_type="application/json")
+    html = str(page.data["html"])
+    styles = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
+    hashes = " ".join(f"'sha256-{base64.b64encode(style).decode()}'" for style in styles)
+    policy = f"default-src 'none'; style-src {hashes}; frame-ancestors 'none'; base-uri 'none'"
+    return Response(html, media_type="text/html", headers={"content-security-policy": policy})
+
+
+def _home(_request: Request) -> Response:
+    return RedirectResponse("/open/", 303)
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    kinds = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+    if name == "page.css":
+        return Response(page_style(), media_type="text/css")
+    if name not in kinds:
+        return Response("", 404)
+    content = (files("timeveil") / "web" / "static" / name).read_text("utf-8")
+    return Response(content, media_type=kinds[name])
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("timeveil.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "words": lambda text: Markup(html_of(text)),  # noqa: S704 (it escapes)
+        "share": share,
+        "visible": visible,
+        "number": "{:,}".format,
+        "path": lambda text: quote(str(text)),
+        "svg": lambda text: Markup(text or ""),  # noqa: S704 (pictures escape all text themselves)
+    }
+    environment.globals |= {"tool": TOOL, "steps": STEPS, "step_names": NAMES}
+    return environment
+
+
+def serve(settings: Settings, say: Callable[[str], None], *, expose: bool = False) -> None:
+    """Serve until it is stopped, or idle for as long as was asked."""
+    import uvicorn
+
+    if settings.host not in LOOPBACK and not expose:
+        message = "another address than this machine's own would show private data to the network"
+        raise ParameterError(
+            message, hint="leave --host out, or add {expose_private_data_to_the_network=True}"
+        )
+    if not settings.root.is_dir():
+        raise ParameterError("the folder to serve does not exist", hint="name one with {root}")
+    app = App(settings)
+    config = uvicorn.Config(
+        app.asgi,
+        host=settings.host,
+        port=settings.port,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=100,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    link = f"{settings.address}/?token={app.doorman.new_link()}"
+    say(f"Open this address in your browser; it works once:\n\n  {link}\n")
+    say(f"Serving {visible(settings.root.resolve().name)}, to this machine only. Ctrl-C stops it.")
+    if settings.idle_minutes is not None:
+        threading.Thread(
+            target=_stop_when_idle, args=(app, server, settings.idle_minutes * 60), daemon=True
+        ).start()
+    try:
+        server.run()
+    except SystemExit:
+        message = f"port {settings.port} of {settings.host} cannot be used; another program may have it"
+        raise ParameterError(message, hint="name another with {port=8766}") from None
+    finally:
+        app.workshop.close()
+
+
+def _stop_when_idle(app: App, server: Any, seconds: float) -> None:
+    """Stop once nobody asked for anything, and nothing runs."""
+    while not server.should_exit:
+        idle = time.monotonic() - app.asgi.last_request
+        if idle >= seconds and not app.workshop.busy():
+            server.should_exit = True
+            sys.stderr.write("stopped: nobody asked for anything\n")
+            return
+        time.sleep(min(max(seconds - idle, 0.1), 5.0))

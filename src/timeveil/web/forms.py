@@ -1,0 +1,123 @@
+"""Forms made from tables of parameters, and what was typed into them as values.
+
+A new parameter appears in its form by itself: the kind of its values says which control it has, its meaning
+is its help. What a form sends is read as the command line would read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from timeveil.domain.parameter import LARGEST, OFF, Parameter, literal
+from timeveil.domain.roles import Roles
+from timeveil.domain.run import Columns
+from timeveil.errors import ParameterError, spell
+from timeveil.jobs.request import value_from_text
+
+_CONTROLS = {"whole": "number", "number": "number", "flag": "checkbox", "choice": "select"}
+_LISTS = ("names", "list", "mapping")
+Form = Mapping[str, list[str]]
+
+
+def field(declared: Parameter, value: Any = None, wrong: Iterable[str] = ()) -> dict[str, Any]:
+    """How a parameter is shown in a form, with its value."""
+    control = "textarea" if declared.kind in _LISTS else _CONTROLS.get(declared.kind, "text")
+    if declared.can_be_off and control == "number":
+        control = "text"
+    bounds = {"min": declared.range.at_least, "max": declared.range.at_most}
+    return {
+        "name": declared.name,
+        "control": control,
+        "meaning": spell(declared.meaning, "job"),
+        "takes": declared.takes if declared.kind in ("whole", "number") else "",
+        "value": value if declared.kind == "flag" else _text(declared, value),
+        "choices": ["", *declared.choices] if declared.optional else list(declared.choices),
+        "default": _text(declared, None if declared.required else declared.default),
+        "example": _text(declared, declared.example),
+        "required": declared.required,
+        "step": "1" if declared.kind == "whole" else "any",
+        "wrong": declared.name in wrong,
+        **{name: f"{end:g}" for name, end in bounds.items() if abs(end) < LARGEST},
+    }
+
+
+def fields(
+    lines: Iterable[Parameter], values: Mapping[str, Any], wrong: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """The controls of several parameters."""
+    shown = []
+    for declared in lines:
+        usual = None if declared.required else declared.default
+        shown.append(field(declared, values.get(declared.name, usual), wrong))
+    return shown
+
+
+def read_form(lines: Iterable[Parameter], form: Form) -> dict[str, Any]:
+    """The values that a form states; what is empty is not set."""
+    values = {}
+    for declared in lines:
+        texts = [text.strip() for text in form.get(declared.name, ()) if text.strip()]
+        if declared.kind == "flag":
+            if bool(texts) != bool(declared.default):
+                values[declared.name] = bool(texts)
+        elif texts:
+            value = _value(declared, texts)
+            if declared.required or value != declared.default:
+                values[declared.name] = value
+    return values
+
+
+def _value(declared: Parameter, texts: list[str]) -> Any:
+    text = texts[0]
+    if declared.kind in _LISTS:
+        lines = [
+            line.strip() for each in texts for line in each.replace("\r", "").split("\n") if line.strip()
+        ]
+        if declared.kind == "names":
+            return tuple(part.strip() for line in lines for part in line.split(",") if part.strip())
+        return value_from_text(declared, lines)
+    if declared.kind == "pair":
+        return tuple(text.split(maxsplit=1))
+    if declared.can_be_off and text == OFF:
+        return None
+    if declared.kind in ("whole", "number"):
+        number = None
+        with suppress(ValueError):
+            number = int(text) if declared.kind == "whole" else float(text)
+        return declared.check(text if number is None else number)
+    return declared.check(value_from_text(declared, text))
+
+
+def _text(declared: Parameter, value: Any) -> str:
+    """A value as it would be typed."""
+    if value is None:
+        return OFF if declared.can_be_off else ""
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key}={entry}" for key, entry in value.items())
+    if isinstance(value, list | tuple):
+        return ("," if declared.read else "\n").join(map(str, value))
+    return value if isinstance(value, str) else literal(value)
+
+
+def columns_of(form: Form, names: Iterable[str], allowed: Iterable[str]) -> dict[str, Any]:
+    """The columns of each role; the n-th select of the form has the role of the n-th column."""
+    lines, columns, known = Columns.table(), dict[str, Any](), {*allowed, "drop"}
+    for number, name in enumerate(names):
+        role = form.get(f"role-{number}", ["drop"])[0]
+        if role not in known:
+            raise ParameterError(
+                f"`{role[:20]}` is not a role of this method", hint="choose one from the list"
+            )
+        if lines[role].kind == "names":
+            columns.setdefault(role, []).append(name)
+        elif role in columns:
+            hint = f"give {role} to one column"
+            raise ParameterError(f"two columns have the role `{role}`", hint=hint, code="column-twice")
+        else:
+            columns[role] = name
+    if cyclic := form.get("cyclic"):
+        columns["cyclic"] = list(cyclic)
+    Roles(**{role: value for role, value in columns.items() if role != "cyclic"})
+    return columns

@@ -1,0 +1,121 @@
+"""Paths below one folder: what a page may name, and what it shows of a folder. Links that lead out do not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from timeveil.errors import BundleError, InputError, ParameterError
+from timeveil.folder.ledger_file import is_ledger
+from timeveil.jobs.request import RULES
+from timeveil.jobs.typed import is_release
+from timeveil.reading.database import is_address
+from timeveil.reading.sources import SUFFIXES
+
+MOST_ENTRIES = 500
+
+
+class Places:
+    """The folder that the app works in; every path is resolved, links included, and must be below it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    def inside(self, name: str, *, exists: bool = True) -> Path:
+        """The resolved path of a name; refused if it is not below the root, or not there."""
+        error = InputError(
+            "there is no such file or folder below the folder that timeveil serves",
+            hint="choose one from the list",
+            code="file-missing",
+        )
+        if "\0" in name or len(name) > 1_000 or not name.isprintable():
+            raise error
+        path = self.root / name
+        try:
+            resolved = path.resolve(strict=exists)
+        except (OSError, RuntimeError):
+            raise error from None
+        if not resolved.is_relative_to(self.root):
+            raise error
+        return resolved
+
+    def name(self, path: Path) -> str:
+        """A path as pages show it, relative to the root."""
+        return path.relative_to(self.root).as_posix()
+
+    def source(self, name: str) -> str:
+        """A table to read: an address of a database, a file, or a folder none of whose files leads out."""
+        if is_address(name):
+            return name
+        path = self.inside(name)
+        for entry in path.iterdir() if path.is_dir() else ():
+            self.inside(self.name(path / entry.name))
+        return self.name(path)
+
+    def release(self, name: str) -> str:
+        """A folder that holds a release, or the slots of a stream in service."""
+        path = self.inside(name)
+        if not path.is_dir() or not (is_release(str(path)) or (path / "slots").is_dir()):
+            hint = "choose a folder that holds release.json"
+            raise BundleError("this is not a release folder", hint=hint, code="folder-missing")
+        for entry in path.rglob("*"):
+            self.inside(self.name(path) + "/" + entry.relative_to(path).as_posix())
+        return self.name(path)
+
+    def new(self, name: str, what: str) -> str:
+        """A name for something new, in a folder that is there."""
+        path = Path(name)
+        if not name.strip() or path.is_absolute() or ".." in path.parts or path.name.startswith("."):
+            raise ParameterError(f"{what} needs a name below the folder served", hint="such as published")
+        parent = self.inside(path.parent.as_posix())
+        return self.name(parent / path.name)
+
+    def parameters(self, table: Any, values: dict[str, Any]) -> dict[str, Any]:
+        """Values of parameters, of which those that are paths are resolved."""
+        placed = dict(values)
+        for name, declared in table.table().items():
+            if placed.get(name) and declared.opened:
+                paths = placed[name] if declared.kind == "list" else [placed[name]]
+                below = [self.name(self.inside(str(path))) for path in paths]
+                placed[name] = below if declared.kind == "list" else below[0]
+        for column, how in dict(placed.get("hierarchies") or {}).items():
+            if not str(how).startswith(RULES):
+                placed["hierarchies"] = {**placed["hierarchies"], column: self.name(self.inside(str(how)))}
+        return placed
+
+    def listing(self, name: str) -> list[dict[str, Any]]:
+        """What a folder holds, with what it is: a folder, a table, a release, a ledger."""
+        folder = self.inside(name)
+        if not folder.is_dir():
+            raise InputError("this is not a folder", hint="choose one from the list", code="file-missing")
+        entries = []
+        with os.scandir(folder) as found:
+            names = sorted((e.name for e in found if not e.name.startswith(".")), key=str.lower)
+        for entry in names[:MOST_ENTRIES]:
+            try:
+                path = self.inside(f"{self.name(folder)}/{entry}")
+            except InputError:
+                continue  # a link that leads out, or a name that cannot be shown
+            kind, size = _kind(path), path.stat().st_size if path.is_file() else None
+            entries.append({"name": entry, "path": self.name(path), "kind": kind, "bytes": size})
+        order = ["folder", "release", "table", "ledger", "job", "other"]
+        return sorted(entries, key=lambda entry: order.index(str(entry["kind"])))
+
+
+def _kind(path: Path) -> str:
+    if path.is_dir():
+        return "release" if is_release(str(path)) or (path / "slots").is_dir() else "folder"
+    lower = path.name.lower()
+    if lower.endswith(".toml"):
+        return "job"
+    if is_ledger(path):
+        return "ledger"
+    return "table" if lower.endswith(SUFFIXES) else "other"
+
+
+def fingerprint(path: Path) -> str:
+    """What changes when a file or folder is written anew; pages of it are then made again."""
+    paths = [path, *sorted(path.iterdir())] if path.is_dir() else [path]
+    states = [each.stat() for each in paths]
+    return ";".join(f"{s.st_size}.{s.st_mtime_ns}.{s.st_ino}" for s in states)

@@ -1,0 +1,182 @@
+"""Work in processes of its own: started, watched, cancelled. A crash takes nothing along.
+
+A task is one process that is given one request as JSON and answers with lines of JSON: how far it is, what it
+has so far, and at its end the result or the error. Its input stays open as long as the server lives; when
+that ends, by a kill as well, the process stops itself the way that leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from timeveil.domain.stored import sweep
+from timeveil.errors import EngineError
+
+State = Literal["running", "done", "failed", "cancelled"]
+PATIENCE = 5.0  # seconds that a process has to stop by itself
+LONGEST_LINE = 64 * 1024 * 1024
+REMEMBERED = 200  # tasks whose results are kept
+
+
+class Task:
+    """One process: its state, its progress and what came of it."""
+
+    def __init__(self, kind: str, request: Mapping[str, Any], root: Path, folder: Path) -> None:
+        self.id, self.kind, self.request = secrets.token_urlsafe(9), kind, dict(request)
+        self.state: State = "running"
+        self.step, self.share = "starting", 0.0
+        self.parts: list[Any] = []
+        self.result: dict[str, Any] = {}
+        self.error: dict[str, Any] = {}
+        self._changed, self._root, self._written = threading.Condition(), root, ()
+        self._folder = Path(tempfile.mkdtemp(dir=folder))
+        environment = {**os.environ, "TMPDIR": str(self._folder), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "timeveil.web.working"],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a traceback could carry data
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None  # noqa: S101 (a pipe was asked for)
+        with contextlib.suppress(OSError):  # it may have died already, which its end shows
+            self.process.stdin.write(json.dumps({"kind": kind, **request}).encode() + b"\n")
+            self.process.stdin.flush()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        out = self.process.stdout
+        assert out is not None  # noqa: S101 (a pipe was asked for)
+        while line := out.readline(LONGEST_LINE):
+            with contextlib.suppress(ValueError), self._changed:
+                message = json.loads(line)
+                if self.state == "running":
+                    self._note(message)
+                    self._changed.notify_all()
+        self.process.wait()
+        for pipe in (self.process.stdin, out):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # both were asked for
+        with self._changed:
+            if self.state == "running":
+                self.state = "failed"
+                self.error = {
+                    "message": "the process that did this ended unexpectedly; nothing was written",
+                    "hint": "try again; if it is a large table, use the engine duckdb",
+                    "code": "engine-failed",
+                }
+            self._changed.notify_all()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _note(self, message: Mapping[str, Any]) -> None:
+        if "step" in message:
+            self.step, self.share = str(message["step"]), float(message["share"])
+        elif "part" in message:
+            self.parts.append(message["part"])
+        elif "result" in message:
+            self.state, self.result, self.share = "done", message["result"], 1.0
+        elif "error" in message:
+            self.state, self.error = "failed", message["error"]
+
+    def wait(self, seconds: float, seen: object = None) -> object:
+        """Wait until it is over, or until something differs from what was `seen`; what there is now."""
+        until = time.monotonic() + seconds
+        with self._changed:
+            while (self.state == "running" and seen in (None, self.now)) and time.monotonic() < until:
+                self._changed.wait(max(until - time.monotonic(), 0.0))
+            return self.now
+
+    @property
+    def now(self) -> tuple[State, str, float, int]:
+        return self.state, self.step, self.share, len(self.parts)
+
+    def cancel(self) -> None:
+        """Stop it, kindly first; what it had not finished is gone when this returns."""
+        with self._changed:
+            if self.state == "running":
+                self.state = "cancelled"
+                self._changed.notify_all()
+        for stop in (self.process.terminate, self.process.kill):
+            with contextlib.suppress(OSError):
+                stop()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(PATIENCE)
+                break
+        if out := self.request.get("out"):
+            sweep((self._root / str(out)).parent)  # hidden folders of processes that are gone
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "kind": self.kind, "state": self.state, "step": self.step, "share": self.share}
+
+
+class Workshop:
+    """All tasks of a server, a few of them at a time; results are kept in memory only."""
+
+    def __init__(self, root: Path, most: int) -> None:
+        self._root, self._most, self._lock = root, most, threading.Lock()
+        self._tasks: dict[str, Task] = {}
+        self._by_key: dict[str, Task] = {}
+        self._folder = Path(tempfile.mkdtemp(prefix="timeveil-serve-"))
+
+    def start(self, kind: str, request: Mapping[str, Any]) -> Task:
+        """A new task, refused if too many are running."""
+        with self._lock:
+            running = sum(task.state == "running" for task in self._tasks.values())
+            if running >= self._most:
+                message = f"{running} tasks are running, and no more are started at a time"
+                raise EngineError(
+                    message, hint="wait until one is done, or cancel one, and load this page again"
+                )
+            task = Task(kind, request, self._root, self._folder)
+            self._tasks[task.id] = task
+            for old in [t for t in self._tasks.values() if t.state != "running"][: -REMEMBERED or None]:
+                del self._tasks[old.id]
+            return task
+
+    def ensure(self, kind: str, request: Mapping[str, Any], version: str) -> Task:
+        """The task that does this on this version of the data; one that failed before is tried again."""
+        key = json.dumps([kind, request, version], sort_keys=True)
+        task = self._by_key.get(key)
+        if task is None or task.state == "cancelled":
+            task = self._by_key[key] = self.start(kind, request)
+        if task.wait(1.0) and task.state == "failed":
+            del self._by_key[key]
+        return task
+
+    def find(self, name: str) -> Task | None:
+        return self._tasks.get(name)
+
+    def busy(self) -> bool:
+        return any(task.state == "running" for task in self._tasks.values())
+
+    def close(self) -> None:
+        """Stop everything."""
+        for task in list(self._tasks.values()):
+            if task.state == "running":
+                task.cancel()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def events(task: Task, shown: Callable[[Task], Mapping[str, Any]]) -> Iterator[str]:
+    """What changes of a task, as server-sent events, until it is over."""
+    seen: object = None
+    while True:
+        yield f"data: {json.dumps({**task.as_dict(), **shown(task)})}\n\n"
+        if task.state != "running":
+            return
+        seen = task.wait(10.0, seen or task.now)

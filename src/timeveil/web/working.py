@@ -1,0 +1,249 @@
+"""What a process of the web app does: one request from stdin, progress and the result to stdout.
+
+Everything is done by `jobs`, as for the command line. The end of stdin means that the server is gone: then
+the process leaves by the way that removes temporary files, and so does it when it is asked to stop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from timeveil.domain.run import Run
+from timeveil.errors import InternalError, TimeveilError, spell
+from timeveil.models import method_of, part, tables
+
+PREVIEW = 8
+Say = Callable[[Mapping[str, Any]], None]
+
+
+def run_of(request: Mapping[str, Any]) -> Run:
+    """The run that a draft describes."""
+    from timeveil.jobs.typed import plain_roles
+
+    table, columns = tables()[request["command"]], request["columns"]
+    files = {name: request[name] for name in ("format", "ledger") if request.get(name)}
+    roles = None if request.get("of_release") else plain_roles(columns)
+    return Run(table, request["source"], roles, request["values"], out=request.get("out", "DIR"), **files)
+
+
+def survey(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
+    """The columns of a table with proposed roles."""
+    import timeveil as tv
+
+    return tv.suggest(request["source"], command=request["command"], **request["form"]).as_dict()
+
+
+def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
+    """The first rows of a table, which somebody asked to see."""
+    from timeveil.reading.sources import Form, open_source
+
+    source = open_source(request["source"], Form(**request["form"]))
+    rows: list[list[str]] = []
+    for batch in source.batches(source.names):
+        cells = batch.slice(0, PREVIEW - len(rows)).to_pylist()
+        rows += [["" if row[name] is None else str(row[name]) for name in source.names] for row in cells]
+        if len(rows) >= PREVIEW:
+            break
+    return {"names": list(source.names), "rows": rows}
+
+
+def risk(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """The risk of a table as it is."""
+    from timeveil.jobs.profile import profile_run
+
+    risk, summary = profile_run(run_of(request), _progress(say))
+    return {"safe": bool(risk.safe), "numbers": risk.as_dict(), **_shown(summary)}
+
+
+def explore(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """What several settings of a parameter cost and give, each as soon as it is known."""
+    import timeveil as tv
+    from timeveil.explore.exploration import exploration_sentences
+    from timeveil.jobs.publish import arguments, source_of
+
+    run = run_of(request)
+    limits = {name: request[name] for name in ("max_loss", "max_risk")}
+    exploration = tv.explore(
+        method_of(run.table),
+        source_of(run),
+        run.roles,
+        progress=_progress(say),
+        each=lambda setting: say({"part": setting.as_dict()}),
+        **limits,
+        **arguments(run),
+    )
+    return {"exploration": exploration.as_dict(), "sentences": exploration_sentences(exploration)}
+
+
+def publish(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Publish, then show what the release is worth."""
+    from timeveil.jobs.publish import publish
+
+    run = run_of(request)
+    outcome = publish(run, lambda step, share: _progress(say)(step, share * 0.8))
+    if outcome.explanation is None:
+        violations = [violation.message for violation in outcome.verdict.violations]
+        return {"holds": False, "violations": violations}
+    preview = outcome.release.table.slice(0, PREVIEW)
+    _progress(say)("attacking", 0.85)
+    return {
+        "holds": True,
+        "model": run.model,
+        **outcome.explanation.as_dict(),
+        "head": preview.column_names,
+        "preview": [["" if v is None else str(v) for v in row.values()] for row in preview.to_pylist()],
+        **_judged(outcome.release, outcome.ledger),
+    }
+
+
+def _judged(release: Any, ledger: Any) -> dict[str, Any]:
+    """The attack before and after, and the loss."""
+    import timeveil as tv
+    from timeveil.judging import gather
+
+    evidence, model = gather(release, ledger), release.manifest["model"]
+    words, pictures = part(model, "words"), part(model, "words.pictures")
+    breach: Any = tv.attack(evidence)
+    draw = getattr(pictures, "attack_picture", None)
+    picture = None if draw is None else draw(breach)
+    loss = words.loss_summary(tv.measure(evidence))
+    summary = words.attack_summary(breach, release)
+    return {"attack": {**_shown(summary), "svg": picture and picture.svg(1)}, "loss": _shown(loss)}
+
+
+def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Verify a folder, with its ledger if there is one, and say what it is."""
+    import timeveil as tv
+    from timeveil.report import verification
+
+    _progress(say)("verifying", 0.1)
+    ledger = tv.open_ledger(request["ledger"]) if request["ledger"] else None
+    verified = verification(request["folder"], ledger)
+    result: dict[str, Any] = {
+        "holds": bool(verified.verdict),
+        "scope": verified.verdict.scope,
+        "model": verified.model,
+        "sentences": list(verified.sentences),
+        "findings": verified.findings,
+        "hash": verified.hash_of_all,
+        "files": [list(pair) for pair in verified.hashes][:50],
+    }
+    if verified.verdict and verified.evidence is not None:
+        release = verified.evidence.release
+        preview = release.table.slice(0, PREVIEW)
+        result |= {"head": preview.column_names, "columns": [c["name"] for c in release.manifest["columns"]]}
+        result["preview"] = [["" if v is None else str(v) for v in r.values()] for r in preview.to_pylist()]
+        if ledger is not None:
+            _progress(say)("attacking", 0.5)
+            result |= _judged(release, ledger)
+    return result
+
+
+def query(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
+    """The answer to a question about a release."""
+    import timeveil as tv
+    from timeveil.jobs.query import Question
+
+    remarks: list[str] = []
+    release = tv.open_release(request["folder"])
+    text, data = Question(**request["question"]).answer(release, remarks.append)
+    return {"text": text, "numbers": data, "remarks": remarks}
+
+
+def compare(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Releases of the same data side by side."""
+    import timeveil as tv
+    from timeveil.compare import comparison_lines, comparison_picture
+
+    folders = {Path(folder).name: tv.open_release(folder) for folder in request["folders"]}
+    comparison = tv.compare(folders, progress=_progress(say))
+    svg = comparison_picture(comparison).svg(1) if comparison.lines else None
+    text = "\n".join(comparison_lines(comparison))
+    return {"text": text, "svg": svg, "numbers": comparison.as_dict(), "remarks": []}
+
+
+def report(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """The report on a folder."""
+    import timeveil as tv
+
+    filed = tv.report(request["folder"], request["ledger"] or None, progress=_progress(say))
+    return {"html": filed.html, "report": filed.as_dict(), "kind": filed.kind}
+
+
+TASKS: Mapping[str, Callable[[Mapping[str, Any], Say], dict[str, Any]]] = {
+    task.__name__: task for task in (survey, values, risk, explore, publish, judge, query, compare, report)
+}
+
+
+def _progress(say: Say) -> Callable[[str, float], None]:
+    return lambda step, share: say({"step": step, "share": share})
+
+
+def _shown(summary: Any) -> dict[str, Any]:
+    """A summary as data, its picture as SVG."""
+    table = None if summary.table is None else summary.table.data()
+    svg = None if summary.picture is None else summary.picture.svg(1)
+    words = {"title": summary.title, "sentences": list(summary.sentences), "limits": list(summary.limits)}
+    return {**words, "table": table, "svg": svg}
+
+
+def _error(cause: Exception) -> dict[str, Any]:
+    """What went wrong, safe to show: of a foreign exception only its type."""
+    if not isinstance(cause, TimeveilError):
+        full = isinstance(cause, MemoryError)
+        message = (
+            "there is not enough memory for this table" if full else f"internal error: {type(cause).__name__}"
+        )
+        hint = (
+            'use {engine="duckdb"}' if full else "please report it with what you did; it is a bug in timeveil"
+        )
+        cause = InternalError(message, hint=hint)
+    return {
+        "message": cause.message,
+        "hint": spell(cause.template, "job"),
+        "code": cause.code,
+        "parameters": cause.facts.get(
+            "parameters", [cause.facts["parameter"]] if "parameter" in cause.facts else []
+        ),
+    }
+
+
+def main() -> None:
+    """Do one task."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    request = json.loads(sys.stdin.buffer.readline())
+    out, lock = os.fdopen(os.dup(1), "w", encoding="utf-8"), threading.Lock()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that libraries print is taken for an answer
+
+    def say(message: Mapping[str, Any]) -> None:
+        with lock, suppress(BrokenPipeError):
+            out.write(json.dumps(message, default=str) + "\n")
+            out.flush()
+
+    def leave_with_the_server() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=leave_with_the_server, daemon=True).start()
+    try:
+        say({"result": TASKS[request["kind"]](request, say)})
+    except Exception as cause:  # noqa: BLE001 (whatever it is, the page says so)
+        say({"error": _error(cause)})
+    out.close()
+
+
+if __name__ == "__main__":
+    main()

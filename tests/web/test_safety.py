@@ -1,0 +1,353 @@
+"""Strangers at the door: each line of the security model is attacked."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from starlette.testclient import TestClient
+from tests.web.browsing import ORIGIN, Browser, furnish, token
+
+import timeveil as tv
+from timeveil.web import guard
+from timeveil.web.app import App, Settings, serve
+
+CANARY = "Xq7canary"
+
+
+def refused(answer: Any, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert "That did not work" in answer.text
+    assert "Traceback" not in answer.text
+    return str(answer.text)
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:8765.evil.example", ""]
+)
+def test_another_name_for_this_machine(browser: Browser, host: str) -> None:
+    """A name that was pointed at this machine would let its pages read ours."""
+    refused(browser.client.get("/open/", headers={"host": host}), 421)
+
+
+def test_a_link_opens_one_session(root: Path) -> None:
+    app = App(Settings(root))
+    client = TestClient(app.asgi, base_url=ORIGIN, follow_redirects=False)
+    refused(client.get("/open/"), 401)
+    link = app.doorman.new_link()
+    refused(client.get(f"/?token={link[:-1]}"), 401)
+    entered = client.get(f"/?token={link}")
+    assert entered.status_code == 303
+    cookie = entered.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert link not in entered.headers["location"]
+    assert client.get("/open/").status_code == 200
+    assert "used before" in refused(TestClient(app.asgi, base_url=ORIGIN).get(f"/?token={link}"), 401)
+
+
+def test_a_login_expires(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser(root)
+    later = time.monotonic() + guard.SESSION_SECONDS + 1
+    monkeypatch.setattr(guard.time, "monotonic", lambda: later)
+    assert "expired" in refused(browser.client.get("/open/"), 401)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": "null"},
+        {"origin": "null", "sec-fetch-site": "cross-site"},
+        {"origin": ORIGIN, "sec-fetch-site": "cross-site"},
+        {"origin": ORIGIN, "sec-fetch-site": "same-site"},
+    ],
+)
+def test_forms_of_other_pages(browser: Browser, headers: dict[str, str]) -> None:
+    browser.get("/open/")
+    data = {"source": "visits.csv", "form_token": token(browser)}
+    refused(browser.client.post("/draft", data=data, headers=headers), 403)
+
+
+def test_a_form_that_says_nothing_of_its_page(browser: Browser) -> None:
+    browser.get("/open/")
+    data = {"source": "visits.csv", "form_token": token(browser)}
+    request = browser.client.build_request("POST", "/draft", data=data)
+    del request.headers["origin"]
+    refused(browser.client.send(request), 403)
+    request.headers["sec-fetch-site"] = "same-origin"
+    request.headers["origin"] = "null"  # as browsers send it where there is no referrer
+    assert browser.client.send(request, follow_redirects=False).status_code == 303
+
+
+@pytest.mark.parametrize("form_token", ["", "guess"])
+def test_a_form_without_its_token(browser: Browser, form_token: str) -> None:
+    data = {"source": "visits.csv", "form_token": form_token}
+    refused(browser.client.post("/draft", data=data), 403)
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+def test_other_methods(browser: Browser, method: str) -> None:
+    refused(browser.client.request(method, "/open/"), 405)
+    assert browser.client.post("/open/").status_code in (403, 405, 415)
+
+
+@pytest.mark.parametrize(
+    "path", ["/open/", "/nothing", "/static/app.js", "/open/nowhere", "/judge/visits.csv"]
+)
+def test_every_answer_has_its_headers(browser: Browser, path: str) -> None:
+    headers = browser.client.get(path).headers
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "server" not in headers
+
+
+def test_sizes_are_limited(browser: Browser) -> None:
+    browser.get("/open/")
+    large = {"source": "x" * guard.LARGEST_FORM, "form_token": token(browser)}
+    refused(browser.client.post("/draft", data=large), 413)
+    many = {f"f{n}": "" for n in range(guard.MOST_FIELDS + 1)}
+    refused(browser.client.post("/draft", data=many), 415)
+    refused(browser.client.post("/draft", json={"source": "visits.csv"}), 415)
+    refused(browser.client.get("/open/" + "x" * guard.LONGEST_ADDRESS), 414)
+
+
+@pytest.fixture(scope="module")
+def fenced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A root with ways out of it: links to a file, to a folder, and a folder that holds a link."""
+    place = tmp_path_factory.mktemp("fenced")
+    root, outside = place / "root", place / "outside"
+    for folder in (root, outside, root / "many"):
+        folder.mkdir()
+    furnish(root)
+    pyarrow.csv.write_csv(pa.table({"secret": [CANARY]}), outside / "secret.csv")
+    (root / "link.csv").symlink_to(outside / "secret.csv")
+    (root / "link").symlink_to(outside)
+    (root / "many" / "secret.csv").symlink_to(outside / "secret.csv")
+    (root / "loop").symlink_to(root / "loop")
+    browser = Browser(root)
+    yield browser
+    browser.close()
+
+
+OUT = [
+    "../outside/secret.csv",
+    "link.csv",
+    "link/secret.csv",
+    "many",
+    "loop",
+    "/etc/passwd",
+    "a\0b",
+    "x" * 2_000,
+    "~",
+    "nothing.csv",
+]
+
+
+@pytest.mark.parametrize("source", OUT)
+def test_tables_outside_of_the_root(fenced: Browser, source: str) -> None:
+    fenced.get("/open/")
+    answer = fenced.client.post("/draft", data={"source": source, "form_token": token(fenced)})
+    assert CANARY not in refused(answer, 404)
+
+
+@pytest.mark.parametrize(
+    "path", ["/open/../", "/open/%2e%2e/%2e%2e/", "/open/..%2f..%2fetc", "/open/link", "/judge/link"]
+)
+def test_folders_outside_of_the_root(fenced: Browser, path: str) -> None:
+    answer = fenced.client.get(path)
+    assert "secret.csv" not in answer.text
+    assert "passwd" not in answer.text
+
+
+def test_links_that_lead_out_are_not_listed(fenced: Browser) -> None:
+    page = fenced.get("/open/")
+    assert "visits.csv" in page
+    assert "link" not in re.sub(r"<link[^>]*>|/link|alternate", "", page)
+
+
+def drafted(browser: Browser, source: str = "visits.csv") -> str:
+    """A draft whose columns are confirmed, and its address."""
+    browser.get("/open/")
+    browser.page = browser.client.post("/draft", data={"source": source, "form_token": token(browser)})
+    return browser.get(browser.where) and browser.where.removesuffix("/columns")
+
+
+@pytest.mark.parametrize("out", ["../evil", "/evil", "link/evil", "", ".hidden", "a/../../evil"])
+def test_releases_outside_of_the_root(fenced: Browser, out: str) -> None:
+    path = drafted(fenced)
+    fenced.get(f"{path}/publish")
+    page = fenced.send("/publish", out=out)
+    assert "That did not work" in page
+    fenced.get(f"{path}/publish")
+    assert "That did not work" in fenced.send("/publish", ledger=out or "../x")
+    assert not (fenced.app.settings.root.parent / "evil").exists()
+
+
+@pytest.mark.parametrize("field", ["hierarchies", "definitions", "after"])
+def test_parameters_that_are_paths(fenced: Browser, field: str) -> None:
+    path = drafted(fenced)
+    fenced.get(f"{path}/promise")
+    text = "zip=../outside/secret.csv" if field == "hierarchies" else "link.csv"
+    page = fenced.send("/promise", **{field: text})
+    assert "no such file or folder below" in page
+    assert CANARY not in page
+
+
+def test_two_tabs_on_one_job(browser: Browser) -> None:
+    path = drafted(browser)
+    page = browser.get(f"{path}/promise")
+    first = browser.page
+    assert "That did not work" not in browser.send("/promise", k="6")
+    browser.page = first
+    page = browser.send("/promise", k="7")
+    assert "changed in another tab" in page
+    assert "See what it is now" in page
+    assert 'value="6"' in browser.get(f"{path}/promise")
+
+
+def test_a_parameter_out_of_range(browser: Browser) -> None:
+    path = drafted(browser)
+    browser.get(f"{path}/promise")
+    page = browser.send("/promise", k="1")
+    assert browser.page.status_code == 422
+    assert "must be a whole number of at least 2, got 1" in page
+    assert 'aria-invalid="true"' in page
+    browser.send("/promise", k="many")
+    assert browser.page.status_code in (409, 422)
+
+
+def test_a_folder_that_is_no_release(browser: Browser, root: Path) -> None:
+    (root / "empty").mkdir(exist_ok=True)
+    assert "not a release folder" in refused(browser.client.get("/judge/empty"), 422)
+
+
+def test_a_file_that_is_none(browser: Browser, root: Path) -> None:
+    (root / "none.csv").write_bytes(f"a,b\n{CANARY},".encode() + b"\x81\n")
+    drafted(browser, "none.csv")
+    page = browser.get(browser.where)
+    assert browser.page.status_code == 422
+    assert "Read it again" in page
+    assert CANARY not in page
+
+
+def test_names_and_values_are_text(browser: Browser, root: Path) -> None:
+    script, picture = "<script>alert(1)</script>", "<svg onload=alert(1)>"
+    rows = {script: [f"p{n % 30}" for n in range(120)], "day": ["2024-01-31"] * 120, "zip": [picture] * 120}
+    pyarrow.csv.write_csv(pa.table(rows), root / "hostile.csv")
+    drafted(browser, "hostile.csv")
+    page = browser.get(f"{browser.where}/values")
+    assert script not in page
+    assert picture not in page
+    assert "&lt;script&gt;" in page
+    assert "&lt;svg" in page
+    hidden = browser.get(browser.where.removesuffix("/values"))
+    assert "&lt;svg" not in hidden
+
+
+def test_only_some_tasks_at_a_time(root: Path) -> None:
+    browser = Browser(root, jobs=1)
+    browser.app.workshop._most = 0
+    browser.get("/open/")
+    answer = browser.client.post("/draft", data={"source": "visits.csv", "form_token": token(browser)})
+    assert "no more are started" in refused(answer, 422)
+    browser.close()
+
+
+def left(root: Path) -> list[str]:
+    """What a run left behind."""
+    return [path.name for path in root.iterdir() if "published" in path.name or "partial" in path.name]
+
+
+def started(browser: Browser) -> Any:
+    """A task that publishes and was not waited for."""
+    path = drafted(browser)
+    columns = {"respondent": "patient", "time": "taken_at", "quasi": ["zip"]}
+    columns["drop"] = ["sex", "age", "exam", "result"]
+    draft = browser.app.desk.drafts[path.rpartition("/")[2]]
+    draft.columns, draft.values = columns, {"suppress": 0.01}
+    browser.page = browser.client.get(f"{path}/publish")
+    data = {"out": "published", "ledger": "published.ledger", "format": "csv", "version": str(draft.version)}
+    answer = browser.client.post(
+        f"{path}/publish", data={**data, "form_token": token(browser)}, follow_redirects=False
+    )
+    return browser.app.workshop.find(answer.headers["location"].rpartition("/")[2])
+
+
+def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    browser = Browser(tmp_path)
+    task = started(browser)
+    browser.client.post(f"/task/{task.id}/cancel", data={"form_token": token(browser)})
+    assert task.process.poll() is not None
+    assert left(tmp_path) == []
+    assert "Cancelled; nothing was written" in browser.get(f"/task/{task.id}")
+    killed = started(browser)
+    killed.process.kill()
+    assert "ended unexpectedly" in browser.get(f"/task/{killed.id}")
+    assert left(tmp_path) == []
+    browser.close()
+    assert not browser.app.workshop._folder.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+def test_a_killed_server_leaves_no_half_release(tmp_path: Path) -> None:
+    """Its processes notice, stop by themselves, and what they leave is a whole release or none."""
+    furnish(tmp_path)
+    script = f"""
+import sys
+sys.path.insert(0, {str(Path.cwd())!r})
+from pathlib import Path
+from tests.web.browsing import Browser
+from tests.web.test_safety import started
+task = started(Browser(Path({str(tmp_path)!r})))
+print(task.process.pid, flush=True)
+sys.stdin.read()
+"""
+    server = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    child = int(server.stdout.readline())
+    try:
+        handle = os.pidfd_open(child)
+    except ProcessLookupError:
+        handle = None  # it was faster
+    server.send_signal(signal.SIGKILL)
+    server.communicate()
+    if handle is not None:
+        watcher = select.poll()
+        watcher.register(handle, select.POLLIN)
+        assert watcher.poll(30_000), "the process outlives its server"
+        os.close(handle)
+    if left(tmp_path):
+        assert left(tmp_path) == ["published"] or sorted(left(tmp_path)) == ["published", "published.ledger"]
+        assert tv.verify(tmp_path / "published")
+
+
+def test_another_address_needs_a_word(root: Path) -> None:
+    with pytest.raises(tv.ParameterError, match="private data to the network"):
+        serve(Settings(root, host="0.0.0.0"), lambda _: None)  # noqa: S104 (it is refused)
+    with pytest.raises(tv.ParameterError, match="does not exist"):
+        serve(Settings(root / "nowhere"), lambda _: None)
+
+
+def test_the_server_stops_when_idle(root: Path) -> None:
+    said: list[str] = []
+    serve(Settings(root, port=18765, idle_minutes=1 / 600), said.append)
+    assert "?token=" in said[0]
