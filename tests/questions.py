@@ -393,6 +393,10 @@ def series(chance: random.Random) -> Case:
     if chance.random() < 0.3:
         how["publish_values"] = sorted(chance.sample(names, chance.randint(1, size)))
         how["publish_pattern"] = sorted(chance.sample(names, chance.randint(1, size)))
+    if "publish_pattern" not in how or chance.random() < 0.3:
+        how |= chance.choice([{}, {"representation": "slopes"}, {"representation": "paa", "segment": 2}])
+        if "representation" in how:
+            how.pop("publish_pattern", None)
     center = chance.choice(["mean", "median"])
     if k >= 4 and chance.random() < 0.5:
         how["means"] = True
@@ -453,6 +457,9 @@ def _expressions(chance: random.Random, people: list[list[float]]) -> Question:
     ranges, fit = {}, [True] * len(people)
     for _ in range(chance.randint(1, 2)):
         tree = _arithmetic(chance, len(people[0]), 2)
+        # An expression names an instant, and has one range.
+        while "t" not in oracle.written(tree) or oracle.written(tree) in ranges:
+            tree = _arithmetic(chance, len(people[0]), 2)
         results = [oracle.evaluated(tree, values) for values in people]
         usual = [result for result in results if result is not None and math.isfinite(result)] or [0.0]
         low, high = sorted(chance.choice(usual) for _ in range(2))

@@ -31,14 +31,16 @@ T = TypeVar("T")
 
 ErrorCode = (
     Literal["attribute-varies", "bad-calendar", "bad-encoding", "bad-hierarchy", "bad-job", "bad-number"]
-    | Literal["bad-parameter", "bad-time", "column-clash", "column-missing", "column-twice"]
+    | Literal["bad-parameter", "bad-record", "bad-time", "broker-failed", "column-clash", "column-missing"]
+    | Literal["column-twice"]
     | Literal["column-without-role", "database-failed", "disk-full", "empty-name", "engine-failed"]
     | Literal["file-missing", "file-unreadable", "folder-damaged", "folder-exists", "folder-missing", "gap"]
     | Literal["internal", "item-clash", "item-twice", "late", "ledger-in-release", "ledger-mismatch"]
     | Literal[
         "mixed-zones", "no-frequent-pattern", "no-granularity", "no-permission", "nulls", "not-published"
     ]
-    | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "risky-column"]
+    | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "records-lost"]
+    | Literal["risky-column"]
     | Literal["role-missing", "same-people", "series-gap", "slot-differs", "state-damaged", "state-locked"]
     | Literal["state-mismatch", "stream-closed", "too-few-people", "too-large", "too-many-patterns"]
     | Literal["too-much-withheld"]

@@ -114,9 +114,9 @@ class Suggestion:
             lines.append("]")
         table = tables()[self.command].table()
         lines.append("")
-        for key, value in required_values(tables()[self.command]).items():
-            lines.append(f"{key} = {literal(value, toml=True)}  # {table[key].meaning}")
-        lines += [f"{table[key].key} = {literal(value, toml=True)}" for key, value in self.values.items()]
+        for key, value in {**required_values(tables()[self.command]), **self.values}.items():
+            why = f"  # {table[key].meaning}" if table[key].required else ""
+            lines.append(f"{table[key].key} = {literal(value, toml=True)}{why}")
         return "\n".join(lines) + "\n"
 
 
@@ -368,6 +368,8 @@ class _Look:
         for column, (role, _) in proposed.items():
             if role == "time" and self.kinds[column] == "whole number" and table.model == "time":
                 values["unit"] = column.lower()
+            if role == "sensitive" and "l" in required_values(table):
+                values["l"] = max(2, min(table.table()["l"].example, self.size(column)))
             if role == "item" and self.spread[column].repeated:
                 values["repeats"] = "once"
         hierarchies = {

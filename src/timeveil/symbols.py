@@ -18,10 +18,12 @@ Where we depart from the print
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import cache
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +74,12 @@ def positions(z: ArrayLike) -> Numbers:
     u = np.fromiter(map(math.erfc, (z * -math.sqrt(0.5)).ravel().tolist()), np.float64, z.size)
     u = u.reshape(z.shape) / 2 + NUDGE
     return np.minimum(u, _BELOW_ONE, out=u)
+
+
+def positions_of(matrix: ArrayLike, center: Center, representation: Representation | None = None) -> Numbers:
+    """The positions of each row's features; without a representation, those of its values."""
+    z = z_normalised(matrix, center)
+    return positions(z if representation is None else representation.features(z))
 
 
 def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
@@ -147,6 +155,103 @@ def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Numbers:
     # Exactly one of the two constant: by convention 1 apart. Two constant ones are 0 apart as they are.
     flat = ~first.any(axis=-1) ^ ~second.any(axis=-1)
     return np.where(flat, 1.0, np.square(first - second).sum(axis=-1) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """What the symbols of patterns describe: features, each a weighted sum of the `count` values of a series.
+
+    | name | a symbol for | its feature |
+    |---|---|---|
+    | `sax` | every instant | the z-normalised value |
+    | `paa` | every `segment` instants in a row | the mean of their z-normalised values |
+    | `slopes` | every step to the next instant, and back to the first | the rise, over the root of 2 |
+
+    This class is `sax`. Methods and judges know no more of a representation than these four methods.
+    """
+
+    of_instants: ClassVar[bool] = True
+
+    count: int
+    segment: int = 1
+
+    def names(self, instants: Sequence[str]) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(instants)
+
+    def features(self, z: Numbers) -> Numbers:
+        """The features of each row of values."""
+        return z
+
+    def sequence(self, features: Numbers) -> Numbers:
+        """The shortest row of values that has these features, or is nearest to having them."""
+        return features
+
+    def weights(self, weights: Numbers, drift: float) -> tuple[Numbers, float]:
+        """A weighted sum of z-normalised values as one of features: their weights, and how far off it may be.
+
+        The mean of the values is at most `drift` from 0.
+        """
+        return weights, 0 * drift
+
+
+class Segments(Representation):
+    """Means of several instants in a row: piecewise aggregate approximation (`paa`)."""
+
+    of_instants = False
+
+    @property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.arange(0, self.count, self.segment)
+
+    @property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.diff(self._starts, append=self.count)
+
+    def names(self, instants: Sequence[str]) -> tuple[str, ...]:
+        ends = zip(self._starts, self._starts + self._lengths - 1, strict=True)
+        return tuple(instants[a] if a == b else f"{instants[a]}..{instants[b]}" for a, b in ends)
+
+    def features(self, z: Numbers) -> Numbers:
+        return np.asarray(np.add.reduceat(z, self._starts, axis=-1) / self._lengths)
+
+    def sequence(self, features: Numbers) -> Numbers:
+        return np.repeat(features, self._lengths, axis=-1)
+
+    def weights(self, weights: Numbers, _drift: float) -> tuple[Numbers, float]:
+        sums = np.add.reduceat(weights, self._starts)
+        # What the means leave open: squares of z-normalised values add up to their number.
+        rest = weights - self.sequence(sums / self._lengths)
+        return sums, float(np.linalg.norm(rest)) * math.sqrt(self.count)
+
+
+class Slopes(Representation):
+    """Rises from each instant to the next; with the step from the last to the first they add up to 0."""
+
+    of_instants = False
+
+    def names(self, instants: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"{a} to {b}" for a, b in zip(instants, (*instants[1:], instants[0]), strict=True))
+
+    def features(self, z: Numbers) -> Numbers:
+        return np.asarray((np.roll(z, -1, axis=-1) - z) * math.sqrt(0.5))
+
+    def sequence(self, features: Numbers) -> Numbers:
+        rises = features - features.mean(axis=-1, keepdims=True)
+        z = np.roll(np.cumsum(rises, axis=-1), 1, axis=-1) * math.sqrt(2)
+        return np.asarray(z - z.mean(axis=-1, keepdims=True))
+
+    def weights(self, weights: Numbers, drift: float) -> tuple[Numbers, float]:
+        steps = -np.cumsum(weights - weights.mean()) * math.sqrt(2)
+        # Any constant may be added, since rises add up to 0: with this one, the fewest of them count.
+        return steps - np.sort(steps)[len(steps) // 2], drift * abs(float(weights.sum()))
+
+
+def representation_of(parameters: Mapping[str, Any], count: int) -> Representation:
+    """The representation that parameters state, of series of this many instants."""
+    kinds = {"paa": Segments, "slopes": Slopes}
+    kind = kinds.get(parameters.get("representation") or "", Representation)
+    return kind(count, parameters.get("segment") or 1)
 
 
 def power_of_two(low: Numbers, high: Numbers) -> Numbers:

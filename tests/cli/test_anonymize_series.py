@@ -145,6 +145,23 @@ def test_a_saved_job_is_the_same_run(cli: Cli, job: Path) -> None:
     assert open_release("jobs/out").table.equals(open_release("out").table)
 
 
+def test_segments_on_the_command_line_and_in_a_job(cli: Cli, job: Path) -> None:
+    job.write_text(JOB + 'representation = "paa"\nsegment = 4\n')
+    said = cli("run jobs/job.toml")
+    assert said.code == 0, said.err
+    assert cli(f"{WIDE} {PROMISE} --representation paa --segment 4 --ledger ledger --quiet").code == 0
+    assert open_release("jobs/out").table.equals(open_release("out").table)
+    assert open_release("out").manifest["series"]["pattern"] == ["h00..h03", "h04..h05"]
+    for command in (
+        "verify out --ledger ledger",
+        "measure out --ledger ledger",
+        "attack out --ledger ledger",
+    ):
+        assert cli(command).code == 0
+    assert cli("query out --like 1,2,3,3,2,1 --tolerance 0.5").code == 0
+    assert cli(f"{WIDE} {PROMISE} --representation paa --out other").code == 2
+
+
 def test_a_job_has_the_fields_of_the_options(cli: Cli, job: Path) -> None:
     job.write_text(
         JOB + 'ledger = "ledger"\nformat = "csv"\nmethod = "kapra"\nshape-weight = 10\neffort = 0\n'

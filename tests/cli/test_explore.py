@@ -184,3 +184,9 @@ def test_no_value_is_told(cli: Cli, line: str, form: str) -> None:
     drawn = Path("explored.svg").read_text() if "picture" in line else ""
     for canary in (MARK, YEAR, "Traceback"):
         assert canary not in said.out + said.err + drawn
+
+
+def test_a_method_without_a_shape_weight_is_not_explored_by_it(cli: Cli) -> None:
+    said = cli(f"{LOADS} --k 4 --p 2 --method kapra --shape-weight 2,10,50")
+    assert said.code == 2
+    assert "has no `shape_weight`" in said.err

@@ -105,7 +105,7 @@ def test_the_demo_shows_and_leaves_a_release(cli: Cli, here: Path) -> None:
     assert 40 <= len(said.out.splitlines()) <= 64
     assert max(map(len, said.out.splitlines())) <= 110
     assert "Chose `month`: 139 groups, the smallest with 5 people." in said.out
-    assert "Look around in demo:" in said.out
+    assert "Look around in demo, or in the browser with `timeveil serve --root demo`:" in said.out
     assert names("demo") == ["attack.svg", "release", "visits.csv", "visits.ledger"]
     assert verify(open_release("demo/release"), open_ledger("demo/visits.ledger"))
 

@@ -14,7 +14,7 @@ from tests.effort import some
 from tests.oracles import stream_groups as oracle
 
 import timeveil as tv
-from timeveil.models.stream.method.groups import partition
+from timeveil.recoding.groups import partition
 
 QUASI = ("age", "zip")
 HIERARCHIES = (None, {"age": "intervals:5,20"}, {"age": "intervals:10:20..60", "zip": "prefixes:2,1"})

@@ -19,6 +19,8 @@ NURSERY = """
 import contextlib, io, itertools, json, os, resource, signal, sys, time
 import pandas, pyarrow.csv, pyarrow.parquet, timeveil.service.running, timeveil.folder
 import timeveil.calendar.definitions, timeveil.evidence.published, timeveil.models.stream.judges.verify
+import timeveil.service.feed, timeveil.service.nats_broker, timeveil.service.redis_broker
+import timeveil.service.kafka_broker, timeveil.service.growing_table, adbc_driver_postgresql.dbapi
 from timeveil.cli import main, run
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.folder.writing import letter, words
@@ -27,6 +29,8 @@ with contextlib.redirect_stderr(io.StringIO()):
     run(["stream-status", "--state", "none"])
 manifest = json.load(open(sys.argv[1], encoding="utf-8"))
 letter(words("stream"), guarantee_from(manifest["guarantee"]), manifest)  # its templates are compiled once
+
+timeveil.service.feed.IDLE = 0.2
 
 def crash_at(number):
     steps = itertools.count(1)

@@ -119,13 +119,11 @@ Attacked by someone who knows a zip code and the time of one visit; how many peo
 What it does not protect:
 {exposure}
 
-Look around in {folder}:
+Look around in {folder}, or in the browser with `timeveil serve --root {folder}`:
   visits.csv     the table it began with
   release/       what may leave the building: data.parquet, release.json, README.txt
   visits.ledger  who is in which group; private
   attack.svg     the attack as a picture
-
-To see the same in the browser: timeveil serve --root {folder}
 """
 
 

@@ -147,8 +147,15 @@ def _status_lines(path: str, state: Status) -> list[str]:
     listing = ", ".join(f"{number:,} {what}" for what, number in files.items() if number)
     lines = [
         f"{path} -> {counted(len(state.streams), 'stream')}{', closed' if state.closed else ''}",
-        f"files: {listing or 'none taken'}",
+        f"files: {listing or 'none taken'}" if state.source is None else f"source: {state.source}",
     ]
+    if state.feed is not None:
+        feed = state.feed
+        behind = "" if feed["behind"] is None else f", {feed['behind']:,} not read yet"
+        lines.append(
+            f"records: {feed['records']:,} came, {feed['rejected']:,} in quarantine, "
+            f"{feed['held']:,} of open slots{behind}"
+        )
     if state.slots_to_write:
         lines.append(f"{counted(state.slots_to_write, 'slot')} final, not yet in place")
     if state.streams:

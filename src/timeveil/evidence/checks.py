@@ -141,6 +141,7 @@ Shape: TypeAlias = "Kind | Named | list[Shape] | Mapping[str, Shape]"
 """A single value, a list of items of one shape, or a table of known keys; those with a `?` may be missing."""
 
 TEXT = Kind("text", lambda value: isinstance(value, str))
+LEVELS = Named(Named([TEXT]))  # labels by level, by column
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 NAMES_OR_NULL = Kind(
     "a list of names or null",

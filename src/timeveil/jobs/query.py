@@ -19,6 +19,7 @@ from timeveil.jobs.typed import refuse_other_models
 OPEN = ".."
 Range = tuple[float | None, float | None]
 _about_rows = partial(optional, models=("time", "stream"))
+_about_labels = partial(optional, models=("time", "stream", "series"))
 _about_series = partial(optional, models=("series",))
 _about_patterns = partial(optional, models=("patterns",))
 
@@ -33,7 +34,7 @@ class Question(Parameters):
     between: tuple[str, str] | None = _about_rows(
         "Window of time, from A to just before B; .. is open.", ("2024-03-01", "2024-04-01"), "A B"
     )
-    where: list[str] | None = _about_rows(
+    where: list[str] | None = _about_labels(
         "Only rows with this value, or in a range with both ends; of several for a column, any may match. "
         "With != every other row.",
         ["zip=04103", "age=30..39"],
@@ -97,8 +98,9 @@ class Question(Parameters):
         """The answer in words and as data; `say` is called with remarks."""
         model = str(release.manifest["model"])
         refuse_other_models(type(self).table(), vars(self), model)
-        own = {"series": _of_series, "patterns": _of_patterns}.get(model)
-        return _of_rows(release, self, say) if own is None else own(release, self)
+        if model == "patterns":
+            return _of_patterns(release, self)
+        return (_of_series if model == "series" else _of_rows)(release, self, say)
 
 
 def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
@@ -200,7 +202,7 @@ def _of_patterns(release: tv.Release, options: Question) -> tuple[str, dict[str,
     return "\n".join(lines), _data(confidence)
 
 
-def _of_series(release: tv.Release, options: Question) -> tuple[str, dict[str, Any]]:
+def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
     """How many series have these values, this shape, or both."""
     instants = release.manifest["series"]["instants"]
     ranges: dict[str, Range] = {}
@@ -213,15 +215,18 @@ def _of_series(release: tv.Release, options: Question) -> tuple[str, dict[str, A
         _ask(expressions, [names], span, "--expression")
     shape = _shape(options, instants)
     if options.mean is not None:
-        if ranges or expressions or shape is not None:
+        if ranges or expressions or options.where or shape is not None:
             raise ParameterError("--mean is a question of its own", hint="ask twice, once with --mean alone")
         mean = tv.answer(release, tv.MeanValue(options.mean))
         text = f"{mean.value:,.4g} on average at {options.mean}, between {mean.low:,.4g} and {mean.high:,.4g}"
         return text, _data(mean, "published")
-    if not ranges and not expressions and shape is None:
+    if not (ranges or expressions or options.where) and shape is None:
         hint = "ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or --like"
         raise ParameterError("nothing is asked of the series", hint=hint)
-    values: Any = tv.RangeCount(ranges) if ranges else None
+    where = _conditions(options.where or [], release, say)
+    if where and expressions:
+        raise ParameterError("--where does not fit --expression", hint="ask for values with --range")
+    values: Any = tv.RangeCount(ranges, where) if ranges or where else None
     if expressions:
         for name, span in ranges.items():
             _ask(expressions, [f"`{name}`"], span, "--expression")

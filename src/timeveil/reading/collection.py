@@ -48,7 +48,7 @@ Ints = NDArray[np.int64]
 class Collection:
     """Series of equal length.
 
-    `matrix` has one row per series and one column per instant. `attributes` has the sensitive and kept
+    `matrix` has one row per series and one column per instant. `attributes` has the sensitive, quasi and kept
     columns, one row per series. `series_of_row` gives the series of each input row, -1 where that was left
     out. `person` numbers the person of each series, if anyone has several.
     """
@@ -83,9 +83,12 @@ class Baskets:
     repeated: int = 0
 
 
-def read_series(table: Any, roles: Roles, **options: Any) -> Relation:
-    """Read a table of series; a relation is returned as it is. `options` are some of `read`."""
-    _check_series_roles(table.roles if isinstance(table, Relation) else roles)
+def read_series(table: Any, roles: Roles, *, quasi: bool = False, **options: Any) -> Relation:
+    """Read a table of series; a relation is returned as it is. `options` are some of `read`.
+
+    `quasi` is whether quasi-identifiers may be beside them.
+    """
+    _check_series_roles(table.roles if isinstance(table, Relation) else roles, quasi=quasi)
     if isinstance(table, Relation):
         return table
     needs = ("respondent", "time", "value")
@@ -154,12 +157,11 @@ def _gathered(table: pa.Table, person: str | None, item: str, repeats: str) -> B
     return _baskets(item, np.repeat(rows, lengths), items, len(lists), rows, repeats)
 
 
-def _check_series_roles(roles: Roles) -> None:
+def _check_series_roles(roles: Roles, *, quasi: bool) -> None:
     require_roles(roles)
-    if roles.quasi:
-        subject = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of series"
-        hint = "leave them out with {drop}, or make one release for each of their values"
-        raise RolesError(f"{subject}: the promise covers the series only", hint=hint)
+    if roles.quasi and not quasi:
+        message = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of patterns, which have none"
+        raise RolesError(message, hint="leave them out with {drop}")
     unfit = ("time", "value", "item") if roles.series else ("item",)
     if extra := [role for role in unfit if getattr(roles, role) is not None]:
         means = "series are described by their columns, or by respondent, time and value"
@@ -194,7 +196,7 @@ def _wide(relation: Relation, *, several: bool) -> tuple[Collection, Flags]:
     refuse_unusable(columns)
     matrix = np.column_stack([column.values for column in columns.values()])
     missing = np.column_stack([column.missing for column in columns.values()])
-    attributes = table.select([*roles.sensitive, *roles.keep])
+    attributes = table.select([*roles.sensitive, *roles.quasi_columns, *roles.keep])
     rows = np.arange(table.num_rows, dtype=np.int64)
     return Collection(tuple(roles.series), matrix, attributes, rows, person=person), missing
 
@@ -284,7 +286,7 @@ def _encoded(column: pa.ChunkedArray) -> tuple[Ints, pa.Array]:
 
 def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Table:
     """One row per person, if all rows of a person are equal."""
-    names = [*roles.sensitive, *roles.keep]
+    names = [*roles.sensitive, *roles.quasi_columns, *roles.keep]
     first = np.zeros(people, np.int64)
     # Written backwards, so that the first row of a person is the one that stays.
     first[who[::-1]] = np.arange(len(who) - 1, -1, -1)

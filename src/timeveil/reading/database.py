@@ -107,7 +107,7 @@ class Server:
     """The table that is read, as SQL writes its name."""
 
     def __init__(self, database: str, *, reads_only: bool) -> None:
-        self.connection = _connect(database)
+        self.connection = connect(database)
         self._close = weakref.finalize(self, _closed, self.connection)
         self.run(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{', READ ONLY' * reads_only}")
         for setting in _SETTINGS:
@@ -207,7 +207,8 @@ WHERE pg_class.oid = to_regclass({text(table)})"
         return False
 
 
-def _connect(address: str) -> Any:
+def connect(address: str, *, autocommit: bool = False) -> Any:
+    """A connection to a database."""
     hint = "install it with `pip install timeveil[postgres]`"
     error = InputError("PostgreSQL is reached with the driver of ADBC, which is missing", hint=hint)
     with raising(error, on=ImportError):
@@ -218,7 +219,7 @@ def _connect(address: str) -> Any:
         code="database-failed",
     )
     with raising(error, on=Exception):
-        return driver.connect(address)
+        return driver.connect(address, autocommit=autocommit)
 
 
 def _closed(connection: Any) -> None:

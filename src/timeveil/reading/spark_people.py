@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles, require_roles
-from timeveil.domain.stored import Parts
+from timeveil.domain.stored import Part, Parts
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, RolesError
-from timeveil.reading.spark import Cluster, Part, SparkTable
+from timeveil.reading.spark import Cluster, SparkTable
 from timeveil.reading.spellings import PLAIN_TEXT
 from timeveil.reading.table import fit
 
@@ -80,8 +80,7 @@ def read_people(table: object, roles: Roles, *, repeats: str = "error") -> Peopl
     files = source.server.write(_prepared(source, roles, names, repeats), "people")
     if not files:
         raise InputError("the table has no rows", hint="check that it is the right table")
-    paths, rows = [file.path for file in files], sum(file.rows for file in files)
-    data = Parts(paths, pq.read_schema(paths[0]), rows, source.server.folder)
+    data = Parts(files, pq.read_schema(files[0].path), source.server.folder)
     # The files have no column to drop.
     relation = Relation(replace(roles, drop=()), data, None, tuple(roles.drop), source.name)
     people = PeopleInSpark(source.server, files, relation)

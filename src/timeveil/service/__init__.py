@@ -1,6 +1,6 @@
-"""Streams in service: a folder of snapshots in, a folder per final slot out, whatever happens between.
+"""Streams in service: snapshots or records in, a folder or a message per slot out, whatever happens between.
 
-    inbox -> one transaction (state, files taken, slots to publish) -> slot folders -> marked as published
+    inbox, broker -> one transaction (state, position, slots to publish) -> slots -> marked as published
 
 A slot is stored in the state file in the same transaction as the state that made it final, then written to
 its folder, then marked. A run that starts after a crash first writes what was stored and not marked.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,12 @@ from timeveil.domain.run import Run
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import ParameterError
 from timeveil.models.stream.parameters import ServiceParameters
+from timeveil.reading.database import is_address
+from timeveil.service.feed import FeedService
+from timeveil.service.operations import Stop, as_lines, errors_logged, observed
 from timeveil.service.parameters import Parameters
-from timeveil.service.running import Service, Stop
+from timeveil.service.ports import is_broker, message_sink, open_port
+from timeveil.service.running import Service
 from timeveil.service.status import Status, Tally, status
 
 __all__ = ["Parameters", "Service", "Status", "Tally", "is_service", "serve", "status", "tally_text"]
@@ -33,15 +37,27 @@ def is_service(run: Run) -> bool:
     """Whether an inbox is worked on; options that belong to the other way of publishing are refused."""
     if run.model != "stream":
         return False
-    if not Path(run.source).is_dir():
+    # A table of a database is published at once, unless a state file says that it grows.
+    from_broker = is_broker(run.source) and not (is_address(run.source) and "state" not in run.service)
+    if not from_broker and not Path(run.source).is_dir():
         for name in run.service:
-            message = f"`{name}` applies to an inbox folder of snapshot files, and IN is not a folder"
+            message = f"`{name}` applies to an inbox folder or a broker, and IN is neither"
             hint = f"name that folder, or leave {{{name}}} out to publish one table at once"
             raise ParameterError(message, hint=hint)
+        if is_broker(run.out) and not is_address(run.out):
+            message = "only a stream in service publishes to a broker"
+            raise ParameterError(message, hint="name a folder with {out}")
         return False
     if "state" not in run.service:
         hint = 'name a private state file: {state="stream.db"}'
-        raise ParameterError("IN is a folder, and `state` is missing", hint=hint)
+        raise ParameterError("IN is a folder or a broker, and `state` is missing", hint=hint)
+    for name, applies, what in (
+        ("close_after", from_broker, "a broker"),
+        ("settle", not from_broker, "an inbox"),
+    ):
+        if name in run.service and not applies:
+            message = f"`{name}` applies to {what}, which IN is not"
+            raise ParameterError(message, hint=f"leave {{{name}}} out")
     if run.ledger is not None:
         message = "a stream in service has no ledger; its state file is what is private"
         raise ParameterError(message, hint="leave {ledger} out")
@@ -70,10 +86,21 @@ def serve(
     run.table(**run.values)  # checks them
     values = {name: value for name, value in run.values.items() if name != "seed"}
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
-    paths, seed = (Path(run.source), Path(run.out), Path(run.service["state"])), run.values.get("seed")
-    limits: Any = {"max_gap": options.max_gap, "settle": options.settle}
+    state, several = Path(run.service["state"]), options.stream_by is not None
+    out = message_sink(run.out, several=several) if is_broker(run.out) else Path(run.out)
+    limits: Any = {"max_gap": options.max_gap, "settle": options.settle, "seed": run.values.get("seed")}
     display: Progress = silent if options.follow else progress
-    with Service(*paths, parameters, seed=seed, **limits, say=say, note=note, progress=display) as service:
+    log = as_lines(say) if options.log_json else say
+    said: Any = {"say": log, "note": note, "progress": display}
+
+    def opened() -> Service:
+        if not is_broker(run.source):
+            return Service(Path(run.source), out, state, parameters, **limits, **said)
+        source, grace = open_port(run.source, "Records"), options.close_after or 0
+        return FeedService(source, run.source, out, state, parameters, close_after=grace, **limits, **said)
+
+    logging = errors_logged(log) if options.log_json else nullcontext()
+    with logging, observed(state, options.metrics), opened() as service:
         if options.follow:
             with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)
@@ -99,7 +126,8 @@ def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
 def tally_text(tally: Tally) -> str:
     """What a service did, in words."""
     end = ", the stream is closed." if tally.closed else "."
-    lines = [f"{counted(tally.taken, 'file')} taken, {counted(tally.published, 'slot')} published{end}"]
+    taken = counted(tally.taken, "file") if tally.records is None else counted(tally.records, "record")
+    lines = [f"{taken} taken, {counted(tally.published, 'slot')} published{end}"]
     files = {
         "already processed": tally.already_taken,
         "identical to one already processed; skipped": tally.copies,
@@ -110,6 +138,7 @@ def tally_text(tally: Tally) -> str:
         "neither CSV nor Parquet by name; ignored": tally.not_snapshots,
     }
     slots = {"held back": tally.held, "already published by an earlier run": tally.found_published}
-    for noun, outcomes in {"file": files, "slot": slots}.items():
+    records = {"put into quarantine": tally.rejected}
+    for noun, outcomes in {"file": files, "record": records, "slot": slots}.items():
         lines += [f"{counted(number, noun)} {outcome}." for outcome, number in outcomes.items() if number]
     return "\n".join(lines)

@@ -200,6 +200,9 @@ class Sink:
     def __init__(self, out: Path, form: Any, note: Callable[[Path], None], *, several: bool) -> None:
         self.out, self._form, self._note, self._several = out, form, note, several
 
+    def close(self) -> None:
+        """Nothing is kept open."""
+
     def tidy(self) -> None:
         """Remove slots that a killed run did not finish."""
         for slots in (self.out / SLOTS, *self.out.glob(f"*/{SLOTS}")):

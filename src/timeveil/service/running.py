@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from timeveil.domain.stored import sweep
 from timeveil.domain.wording import Progress, counted, silent
@@ -21,34 +20,20 @@ from timeveil.folder.placing import refuse_inside, refuse_nested
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.service import folders
 from timeveil.service.folders import Arrival
+from timeveil.service.operations import Stop
 from timeveil.service.parameters import Parameters
+from timeveil.service.ports import AWAY, MessageSink
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
 from timeveil.service.status import MUCH_REPEATED, Tally, status_of
 
 USUAL_GAP = 31  # empty slots allowed before a file, unless the window is longer or another number is set
+ATTEMPTS, FIRST_DELAY, LONGEST_DELAY = 10, 0.5, 30.0  # of what a broker that is away is asked for
+T = TypeVar("T")
 SETTLE = 2.0  # seconds without a change after which a file whose last line does not end is complete
 
 
 def boundary() -> None:
     """A point between two steps, where a crash must do no harm; tests of that put a crash in its place."""
-
-
-class Stop:
-    """Whether a run was asked to stop; `wait` ends at once when it is."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        # Unlike an event, it can be written to by a signal handler while it is being waited for.
-        self._requests: SimpleQueue[None] = SimpleQueue()
-
-    def request(self, _number: int = 0, _frame: FrameType | None = None) -> None:
-        """Stop after the current step. May be called by a signal."""
-        self.requested = True
-        self._requests.put(None)
-
-    def wait(self, seconds: float) -> None:
-        with suppress(Empty):
-            self._requests.get(timeout=seconds)
 
 
 class Service:
@@ -60,8 +45,8 @@ class Service:
 
     def __init__(
         self,
-        inbox: Path,
-        out: Path,
+        inbox: Path | None,
+        out: Path | MessageSink,
         state: Path,
         parameters: Parameters,
         *,
@@ -73,34 +58,76 @@ class Service:
         progress: Progress = silent,
     ) -> None:
         parameters.check()
+        several = parameters.stream_by is not None
         # The published folder holds nothing private.
+        folder = None if isinstance(out, MessageSink) else out
         for noun, path in {"the state file": state, "the inbox": inbox}.items():
-            refuse_inside(path, noun, out=out)
-        refuse_nested(out)
+            if path is not None:
+                refuse_inside(path, noun, out=folder)
+        if folder is not None:
+            refuse_nested(folder)
         state = state.resolve()
         if not state.parent.is_dir():
             message = f"the folder for `{state.name}` does not exist"
             raise BundleError(message, hint="create it first", code="folder-missing")
-        # Looked at once before anything is made: an inbox that cannot be read stops here.
-        folders.arrivals_in(inbox)
+        if inbox is not None:
+            # Looked at once before anything is made: an inbox that cannot be read stops here.
+            folders.arrivals_in(inbox)
         self._inbox, self._parameters, self._say, self._progress = inbox, parameters, say, progress
         self._settle = SETTLE if settle is None else settle
         self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
         self._publishers: dict[str, StreamPublisher] = {}
-        self._sink = folders.Sink(out, parameters.format, note, several=parameters.stream_by is not None)
+        self._sink: folders.Sink | MessageSink
+        self._sink = (
+            out
+            if isinstance(out, MessageSink)
+            else folders.Sink(out, parameters.format, note, several=several)
+        )
         self.tally, self._announced = Tally(), set[str]()
         with ExitStack() as opened:
+            opened.callback(self._sink.close)
             # Before the state file is opened or made: two publishers must never work on one.
             opened.enter_context(locked(state))
             self._state, self._seed = self._opened(state, seed)
             opened.callback(self._state.close)
+            self._state.upgrade()
             for stream in self._state.streams():
-                self._sink.refuse_foreign(stream, self._state.pending(stream=stream.id))
+                first = self._state.pending(stream=stream.id)
+                self._retried(partial(self._sink.refuse_foreign, stream, first))
             self._sink.tidy()
-            sweep(inbox / folders.QUARANTINE, folders.LEFT_IN_QUARANTINE)  # what killed runs left there
-            # Files that need not be looked up in the state file as long as they look the same.
-            self._settled = self._state.looks()
+            self._prepare(inbox)
             self._open_files = opened.pop_all()
+
+    def _prepare(self, inbox: Path | None) -> None:
+        """Get ready to take files; a state file that another source was read with is refused."""
+        if self._state.meta("source") is not None or inbox is None:
+            message = f"`{self._state.path.name}` was made with a broker as its source"
+            hint = "name that source, or a new {state} file and a new folder"
+            raise ParameterError(message, hint=hint, code="state-mismatch", facts={"differ": ["source"]})
+        sweep(inbox / folders.QUARANTINE, folders.LEFT_IN_QUARANTINE)  # what killed runs left there
+        # Files that need not be looked up in the state file as long as they look the same.
+        self._settled = self._state.looks()
+
+    def _retried(self, action: Callable[[], T], stop: Stop | None = None) -> T | None:
+        """The result of an action; while a broker is away it is tried again, for a while and ever later."""
+        delay = FIRST_DELAY
+        for attempt in range(ATTEMPTS):
+            try:
+                result = action()
+            except TimeveilError as error:
+                if error.code != AWAY or attempt == ATTEMPTS - 1:
+                    raise
+                self._state.note_error(error)
+                self._say(f"{error.message}: trying again in {delay:g} s")
+                (stop or Stop()).wait(delay)
+                if stop is not None and stop.requested:
+                    return None
+                delay = min(2 * delay, LONGEST_DELAY)
+            else:
+                if attempt:
+                    self._state.note_error(None)
+                return result
+        return None
 
     def __enter__(self) -> Service:
         return self
@@ -186,6 +213,7 @@ class Service:
 
     def _pass(self, stop: Stop, *, only_new: bool = False) -> bool:
         """Look at the inbox once; whether anything was taken."""
+        assert self._inbox is not None  # noqa: S101 (a feed has none, and takes batches)
         files, ignored = folders.arrivals_in(
             self._inbox, self._settled, only_new=only_new, progress=self._progress
         )
@@ -352,11 +380,12 @@ class Service:
             boundary()
             (stream,) = self._state.streams(pending.stream)
             if not stream.published:
-                self._sink.refuse_foreign(stream, pending)
+                self._retried(partial(self._sink.refuse_foreign, stream, pending))
             with raising(damaged(self._state.path.name), on=(KeyError, OSError, ValueError)):
                 release = folders.release_of(pending)
             # Folder first, mark second. A crash in between finds the folder and only marks it.
-            new, sha256 = self._sink.publish(pending, release)
+            outcome = self._retried(partial(self._sink.publish, pending, release))
+            new, sha256 = outcome or (False, "")
             boundary()
             with self._state.transaction():
                 self._state.mark_published(pending, sha256)

@@ -4,9 +4,12 @@
     streams   per stream: the publisher's state, numbers for its operator, how many slots were published
     files     every file of the inbox that was dealt with: name, size, digest, what became of it
     outbox    slots that are final and not yet known to be in their folder
+    held      records of a broker whose slot is still open
+    rejected  records of a broker on their way to the quarantine
 
 It is private, because it holds records: only its owner may read it, and what is deleted is overwritten.
-SQLite checks its integrity when it is opened. Files of version 2 also have a column `seal`, which is ignored.
+SQLite checks its integrity when it is opened. Files of version 2 also have a column `seal`, which is ignored;
+those before version 4 get the tables for records of a broker when a publisher opens them.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,8 +28,8 @@ from timeveil.errors import BundleError, InternalError, TimeveilError, raising, 
 from timeveil.reading.files import sync_folder, translate_os_errors
 
 APPLICATION = 0x74765354
-VERSION = 3
-READABLE = (2, 3)
+VERSION = 4
+READABLE = (2, 3, 4)
 SPARE_BYTES = 1 << 20
 _PRAGMAS = ("journal_mode = wal", "synchronous = full", "secure_delete = on", "temp_store = memory")
 _TABLES = """
@@ -44,6 +47,13 @@ create table outbox (
     stream integer not null, slot integer not null, label text not null, manifest text not null,
     tables blob not null, primary key (stream, slot)
 ) without rowid;
+"""
+
+
+_FEED_TABLES = """
+create table if not exists held (id integer primary key, slot integer not null, name text not null, raw blob);
+create index if not exists held_by_slot on held (slot);
+create table if not exists rejected (id integer primary key, name text not null, raw blob, reason text);
 """
 
 
@@ -151,6 +161,13 @@ class StateFile:
                     self._base.execute("rollback")
                 raise
 
+    def upgrade(self) -> None:
+        """Bring a file of an earlier version to this one, whole or not at all."""
+        if self._version != VERSION:
+            with self.transaction():
+                for command in filter(str.strip, _FEED_TABLES.split(";")):
+                    self._rows(command)
+
     def shrink(self) -> None:
         """Give back the room of a large slot, once most of the file is empty; not while somebody reads it."""
         names = ("page_count", "freelist_count", "page_size")
@@ -254,6 +271,28 @@ class StateFile:
         self._rows(command, str(pending.label), pending.stream)
         self.set_meta(f"digest {pending.stream}", sha256)
 
+    def held(self) -> list[tuple[int, str, bytes]]:
+        """Slot, name and content of the records whose slot is open, as they came."""
+        return self._rows("select slot, name, raw from held order by id")
+
+    def add_held(self, records: Iterable[tuple[int, str, bytes]]) -> None:
+        with sqlite_errors(self.path.name):
+            self._base.executemany("insert into held (slot, name, raw) values (?, ?, ?)", records)
+
+    def drop_held(self, slot: int) -> None:
+        """Forget the records of slots up to this one, which were pushed."""
+        self._rows("delete from held where slot <= ?", slot)
+
+    def rejected(self) -> list[tuple[int, str, bytes, str]]:
+        return self._rows("select id, name, raw, reason from rejected order by id")
+
+    def add_rejected(self, records: Iterable[tuple[str, bytes, str]]) -> None:
+        with sqlite_errors(self.path.name):
+            self._base.executemany("insert into rejected (name, raw, reason) values (?, ?, ?)", records)
+
+    def forget_rejected(self, number: int) -> None:
+        self._rows("delete from rejected where id <= ?", number)
+
     def _rows(self, command: str, *values: Any) -> list[Any]:
         with sqlite_errors(self.path.name):
             return self._base.execute(command, values).fetchall()
@@ -280,7 +319,7 @@ def make_state_file(path: Path, parameters: dict[str, Any], seed: int) -> None:
         try:
             base.execute("pragma journal_mode = memory")  # leaves no file behind if it is interrupted
             base.execute("pragma synchronous = full")
-            base.executescript(f"begin; {_TABLES} commit;")
+            base.executescript(f"begin; {_TABLES} {_FEED_TABLES} commit;")
             meta = {"parameters": parameters, "seed": str(seed), "made": now(), "closed": False}
             for key, value in meta.items():
                 base.execute("insert into meta values (?, ?)", (key, json.dumps(value)))

@@ -23,7 +23,7 @@ class Tally:
     """What one run did, in numbers.
 
     `left` files may still be written and wait for the next run. `unmoved` files are bad, and could not be
-    moved to quarantine.
+    moved to quarantine. Of a broker, `records` were taken and `rejected` ones put into quarantine.
     """
 
     taken: int = 0
@@ -37,12 +37,14 @@ class Tally:
     published: int = 0
     found_published: int = 0
     held: int = 0
+    records: int | None = None
+    rejected: int = 0
     closed: bool = False
     as_dict = as_dict
 
     @property
     def clean(self) -> bool:
-        return not (self.quarantined or self.unmoved or self.changed or self.held)
+        return not (self.quarantined or self.unmoved or self.changed or self.held or self.rejected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,11 @@ class StreamStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A state file in numbers."""
+    """A state file in numbers; `source` and `feed` are of a broker that records come from.
+
+    Of the feed, `records` came, `rejected` ones are in quarantine, `held` ones are of open slots, and
+    `behind` messages had not been read when it was last asked.
+    """
 
     parameters: dict[str, Any]
     closed: bool
@@ -87,6 +93,8 @@ class Status:
     slots_to_write: int
     slots_held: int
     last_error: dict[str, Any] | None
+    source: str | None
+    feed: dict[str, Any] | None
     streams: tuple[StreamStatus, ...]
 
     @property
@@ -148,6 +156,8 @@ def status_of(file: StateFile) -> Status:
         slots_to_write=sum(waiting.values()),
         slots_held=sum(slots for stream, slots in waiting.items() if stream in short),
         last_error=file.meta("last_error"),
+        source=file.meta("source"),
+        feed=file.meta("feed"),
         streams=tuple(_stream(record, waiting.get(record.id, 0), several=several) for record in records),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import timeveil as tv
 from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.judging import verify
@@ -205,3 +206,11 @@ def test_too_small_an_epsilon_is_refused_with_no_value() -> None:
         changed([7001] * 8 + list(range(30)), [0] * 8 + [1] * 30, 2, l_method="perturb", epsilon=0.5)
     assert "7001" not in str(caught.value)
     assert caught.value.hint == "raise epsilon"
+
+
+def test_texts_cannot_be_perturbed() -> None:
+    """A manifest would state an epsilon that nothing was drawn within."""
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "ill": ["x", "y", "x", "y"]})
+    roles = tv.Roles(series=["a"], sensitive=["ill"])
+    with pytest.raises(tv.ParameterError, match="to perturb"):
+        tv.anonymize_series(table, roles, k=2, p=2, l=2, l_method="perturb", epsilon=1)

@@ -76,3 +76,14 @@ def test_names_cannot_leave_their_comment() -> None:
 def test_an_empty_table_is_refused() -> None:
     with pytest.raises(tv.InputError, match="no rows"):
         tv.suggest(pa.table({"patient": pa.array([], pa.string())}))
+
+
+def test_no_more_is_promised_than_there_are_values() -> None:
+    rows = {
+        "person": [f"p{n}" for n in range(120)],
+        "day": ["2024-01-31"] * 120,
+        "status": ["ill", "well"] * 60,
+    }
+    proposal = tv.suggest(pa.table(rows))
+    assert (proposal.command, proposal.values["l"]) == ("publish-stream", 2)
+    assert tomllib.loads(proposal.job_text())["l"] == 2

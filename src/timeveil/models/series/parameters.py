@@ -37,7 +37,7 @@ class SeriesParameters(Reading):
 
     model = "series"
     command = "anonymize-series"
-    roles = ("series", "respondent", "time", "value", "sensitive", "keep", "drop")
+    roles = ("series", "respondent", "time", "value", "quasi", "sensitive", "keep", "drop")
     have = ("Series", "One series of numbers per person: load curves, heart rates.")
     promised = "At least k people share every envelope of values, and p of them each pattern."
     contents = "series"
@@ -49,7 +49,7 @@ class SeriesParameters(Reading):
     out_of_range = ("too-few-people",)
     stated = ("k", "p", "l", "method", "shape_weight", "effort", "max_level", "center", "round_outward",
               "fill", "publish_values", "publish_pattern")
-    unstated = (*READING, "after", "force", "engine", "parts")
+    unstated = (*READING, "hierarchies", "after", "force", "engine", "parts")
     repeating: ClassVar = {"l": "sensitive numbers are changed anew"}
     removed: ClassVar = {
         "adoption": 'leave {adoption} out; {method="adaptive"} loses less',
@@ -71,6 +71,11 @@ class SeriesParameters(Reading):
     max_level: int = parameter(
         "Largest number of symbols possible at an instant.",
         default=20, at_least=2, at_most=MOST_SYMBOLS, example=20)
+    representation: Literal["sax", "paa", "slopes"] = parameter(
+        "What a symbol describes: an instant, the mean of a segment (paa), or a step to the next instant.",
+        default="sax", example="paa")
+    segment: int | None = parameter(
+        "With paa: number of instants in a segment.", default=None, at_least=2, at_most=100_000, example=4)
     center: Literal["mean", "median"] = parameter(
         "Centre that patterns are measured from.", default="mean", example="median")
     round_outward: int | None = parameter(
@@ -97,6 +102,9 @@ class SeriesParameters(Reading):
     fill: Literal["forward", "linear", "drop"] | None = parameter(
         "Missing readings: repeat the last one, draw a line, or drop the person; refused if not set.",
         default=None, example="linear")
+    hierarchies: Mapping[str, Any] | None = parameter(
+        "How a quasi-identifier is generalised with its group; by its type if not set.",
+        default=None, example={"age": "intervals:5,10"}, option="--hierarchy", metavar="C=HOW")
     fold_spellings: bool = lines.fold_spellings()
     accept_risk: list[str] = lines.accept_risk()
     allow_loss: bool = lines.allow_loss()
@@ -135,6 +143,18 @@ class SeriesParameters(Reading):
         if self.epsilon is None:
             return "to perturb numbers needs epsilon", "say how far they may be moved, such as {epsilon=0.5}"
         return 'epsilon applies to perturbed numbers only', 'add {l_method="perturb"}, or leave {epsilon} out'
+
+    @rule("representation", "segment", "publish_pattern")
+    def symbols_have_instants(self) -> Problem:
+        """Segments need a length, and only a symbol of one instant can be left out by naming that."""
+        if (self.representation == "paa") != (self.segment is not None):
+            if self.segment is None:
+                return "segments need a length", "say how many instants one has, such as {segment=4}"
+            return "segment applies to segments only", 'add {representation="paa"}, or leave {segment} out'
+        if self.representation == "sax" or not self.publish_pattern:
+            return None
+        problem = f"symbols of {self.representation} are of several instants, so these cannot be selected"
+        return problem, "leave {publish_pattern} out"
 
     @rule("p", "publish_pattern")
     def published_patterns_are_shared(self) -> Problem:

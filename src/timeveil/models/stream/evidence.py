@@ -17,15 +17,13 @@ import pyarrow.compute as pc
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
 from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, mismatch
-from timeveil.evidence.published import Evidence as ReleaseEvidence
+from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
-from timeveil.reading.columns import without_nan
 
 Mask = npt.NDArray[np.bool_]
 SLOT, BUCKET, GROUP, COUNT, PACKET = "slot", "bucket", "group", "count", "packet"
 NO_PACKET = -1
-STAR = "*"  # the label of every value
 LEDGER_FAULTS = {
     "ledger:model": "the ledger is not that of this release",
     "columns:quasi": "the quasi columns are not those of the original",
@@ -103,7 +101,7 @@ class Journeys:
         return np.where(self.published & (self.origin != NOWHERE), self.slot - self.origin, 0)
 
 
-class Evidence(ReleaseEvidence):
+class Evidence(LabelledEvidence):
     """A stream release and its ledger, read once for all judges."""
 
     @cached_property
@@ -152,12 +150,6 @@ class Evidence(ReleaseEvidence):
         return promised(self.release, "k")
 
     @cached_property
-    def level_of(self) -> dict[str, dict[str, str]]:
-        """Per generalised column the level of each published label; what is not listed is a value."""
-        stated = self.release.manifest["levels"]
-        return {name: {t: level for level, texts in stated[name].items() for t in texts} for name in stated}
-
-    @cached_property
     def labels(self) -> dict[str, Coded]:
         """What the group of each original record is published with; -1 where it is in no group."""
         names, journeys = self.columns("quasi"), self.journeys
@@ -171,25 +163,6 @@ class Evidence(ReleaseEvidence):
         group = np.where(journeys.published, group[key[len(classes) :]], -1)
         columns = {name: encode(classes.column(2 + position)) for position, name in enumerate(names)}
         return {name: Coded(np.append(c.codes, -1)[group], c.values) for name, c in columns.items()}
-
-    def texts(self, name: str) -> list[str | None]:
-        """The values of a quasi-identifier as text, by code; numbers that are none are missing."""
-        values = without_nan(pa.chunked_array([self.original_column(name).values]))
-        texts: list[str | None] = values.cast(pa.string()).to_pylist()
-        return texts
-
-    def contents(self, name: str) -> dict[str | None, set[int]]:
-        """By text of a label, the codes of the values that the run published under it."""
-        mapping, texts = self.private.mappings.get(name), self.texts(name)
-        if mapping is None or "value" not in mapping.column_names:
-            raise mismatch(f"the ledger lacks the mapping of column `{name}`")
-        contents: dict[str | None, set[int]] = {STAR: set(range(len(texts)))}
-        spelt = mapping["value"].cast(pa.string()).to_pylist()
-        levels = [dict(zip(spelt, mapping[c].to_pylist(), strict=True)) for c in mapping.column_names[1:]]
-        for code, text in enumerate(texts):
-            for label in {text, *(level.get(text) for level in levels)}:
-                contents.setdefault(label, set()).add(code)
-        return contents
 
     @cached_property
     def sensitive_column(self) -> str:

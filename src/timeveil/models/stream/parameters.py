@@ -247,7 +247,7 @@ class StreamParameters(Reading):
 
 
 class ServiceParameters(Parameters):
-    """How an inbox folder of snapshot files is published as they arrive."""
+    """How an inbox folder of snapshot files, or the records of a broker, are published as they arrive."""
 
     model = "stream"
     command = "publish-stream"
@@ -266,6 +266,15 @@ class ServiceParameters(Parameters):
     settle: float | None = parameter(
         "In service: seconds to wait for the rest of a CSV file without a final line break; 2 if not set.",
         default=None, at_least=0, at_most=86_400, example=10, metavar="SECONDS")
+
+    close_after: int | None = parameter(
+        "Records of a broker: a slot is complete when one comes this many seconds after its end, by "
+        "their own times; 0 if not set. Where times are slot numbers, this many slots.",
+        default=None, at_least=0, example=3600, metavar="SECONDS")
+    metrics: str | None = parameter(
+        "In service: numbers for Prometheus, on a port of this machine or in a file that ends in .prom.",
+        default=None, example="9464", metavar="PORT|FILE")
+    log_json: bool = parameter("In service: log lines as JSON.", default=False)
 
     @rule("follow", "close")
     def a_stream_that_ends_is_not_followed(self) -> Problem:

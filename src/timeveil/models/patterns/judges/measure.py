@@ -221,7 +221,7 @@ def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.rand
 def table_counts(sets: Sequence[Sequence[int]], patterns: Patterns, table: Release) -> Floats:
     """The number of series of a table that are expected to have each set of symbols."""
     series = SeriesEvidence(table).published
-    if not set(patterns.instants) <= set(series.instants):
+    if not series.representation.of_instants or not set(patterns.instants) <= set(series.instants):
         message = "the release of series does not have the instants of the patterns"
         raise ParameterError(message, hint="give one that was made of the same series")
     # the chance that a series of each row of the table has each symbol

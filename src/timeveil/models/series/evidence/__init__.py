@@ -20,11 +20,19 @@ import pyarrow.compute as pc
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Integers, encode, mismatch, within_room
-from timeveil.evidence.published import Evidence as ReleaseEvidence
+from timeveil.evidence.codes import Coded, Integers, encode, mismatch, within_room
+from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import columns_of, promised
 from timeveil.models.series.evidence.original import ABSENT, Floats, Series, series_of
-from timeveil.symbols import LETTERS, MOST_LEVELS, Center, borders, reconstructed
+from timeveil.symbols import (
+    LETTERS,
+    MOST_LEVELS,
+    Center,
+    Representation,
+    borders,
+    reconstructed,
+    representation_of,
+)
 
 Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -42,10 +50,11 @@ _SYMBOLS[np.frombuffer(LETTERS.encode(), np.uint8)] = np.arange(MOST_LEVELS)
 class Published:
     """The rows of a series release, each run of equal ones once.
 
-    `instants` are all of a series; `values` and `pattern` index those whose envelope and whose symbol were
-    published, in the order of the columns of `low` and `high`, and of `symbols` and `levels`. `rows` is the
-    number of published rows in a run. `mean` is nan where it was held back, and None in a release without
-    means. `own_patterns` means that a pattern is that of each of its series.
+    `instants` are all of a series; `values` and `pattern` index those whose envelope and whose shape were
+    published. `low` and `high` have a column for each of the former, `symbols` and `levels` one for each
+    feature of the `representation` of the latter. `rows` is the number of published rows in a run. `mean` is
+    nan where it was held back, and None in a release without means. `own_patterns` means that a pattern is
+    that of each of its series.
     """
 
     instants: tuple[str, ...]
@@ -60,6 +69,7 @@ class Published:
     high: Floats
     symbols: Symbols
     levels: Symbols
+    representation: Representation
     mean: Floats | None = None
 
     @property
@@ -87,19 +97,66 @@ class Published:
         """The instants that are not among these."""
         return np.setdiff1d(np.arange(self.size), instants)
 
-    def cells(self, slack: float = 0.0) -> Bounds:
-        """Per run and instant the z-normalised values that its symbol allows; all of them without one."""
-        low = np.full((len(self.rows), self.size), -self.reach)
-        high = -low
-        if self.own_patterns and len(self.pattern):
-            low[:, self.pattern], high[:, self.pattern] = cell_bounds(self.symbols, self.levels, self.reach)
-        return low - slack, high + slack
+    def features_known(self, instants: Integers) -> tuple[Integers, Integers]:
+        """The features that follow from the values of some instants alone, and those that are published."""
+        if self.representation.of_instants:
+            return instants, self.pattern
+        unknown = self.representation.features(np.eye(self.size)[self.others(instants)])
+        shown = np.arange(unknown.shape[1] if len(self.pattern) else 0)
+        return np.flatnonzero(~unknown.any(axis=0)), shown
 
-    def shapes(self) -> Floats:
+    def cells(self, slack: float = 0.0) -> Cells:
+        """What the symbols of each run allow; anything without one."""
+        representation, below = Representation(self.size), np.full((len(self.rows), self.size), -self.reach)
+        above, is_sax = -below, self.representation.of_instants
+        if self.own_patterns and len(self.pattern):
+            # A rise, by the root of 2, may be a little further from 0 than values are.
+            bounds = cell_bounds(self.symbols, self.levels, self.reach + (not is_sax))
+            if is_sax:
+                below[:, self.pattern], above[:, self.pattern] = bounds
+            else:
+                representation, (below, above) = self.representation, bounds
+        drift = float(self.center == "median")
+        return Cells(representation, below - slack, above + slack, self.reach + slack, drift)
+
+    def shapes(self, runs: Any = slice(None)) -> Floats:
         """Per run and instant the reconstructed z-normalised value; nan where no symbol was published."""
-        shapes = np.full((len(self.rows), self.size), np.nan)
-        shapes[:, self.pattern] = reconstructed(self.symbols, self.levels)
+        features = reconstructed(self.symbols[runs], self.levels[runs])
+        shapes = np.full((len(features), self.size), np.nan)
+        if len(self.pattern):
+            shapes[:, self.pattern] = self.representation.sequence(features)
         return shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What the symbols of each run allow: bounds of the features of its series.
+
+    Their z-normalised values are at most `reach` from 0, and the mean of these at most `drift`.
+    """
+
+    representation: Representation
+    below: Floats
+    above: Floats
+    reach: float
+    drift: float
+
+    @property
+    def values(self) -> Bounds:
+        """Per run and instant the z-normalised values that are allowed."""
+        if self.representation.of_instants:
+            return self.below, self.above
+        instants = np.arange(self.representation.count)
+        bounds = np.array([self.summed((instants == instant) * 1.0) for instant in instants])
+        return np.maximum(bounds[:, 0].T, -self.reach), np.minimum(bounds[:, 1].T, self.reach)
+
+    def summed(self, weights: Floats) -> Bounds:
+        """Per run what a weighted sum of its z-normalised values can be."""
+        weights, slack = self.representation.weights(weights, self.drift)
+        used = np.flatnonzero(weights)
+        up, down = np.maximum(weights[used], 0.0), np.minimum(weights[used], 0.0)
+        below, above = self.below[:, used], self.above[:, used]
+        return below @ up + above @ down - slack, above @ up + below @ down + slack
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +179,7 @@ class Records:
         return order[np.searchsorted(self.run[order], 0) :]
 
 
-class Evidence(ReleaseEvidence):
+class Evidence(LabelledEvidence):
     """A release of series and its ledger, read once for all judges."""
 
     def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
@@ -153,6 +210,11 @@ class Evidence(ReleaseEvidence):
     def series(self) -> Series:
         """The series of the original, gaps filled as stated."""
         return series_of(self.private.original, self.release.manifest["parameters"].get("fill"))
+
+    def run_labels(self, name: str) -> Coded:
+        """The label of each run in a generalised column."""
+        labels, rows = self.released_column(name), self.runs.rows
+        return Coded(labels.codes[np.cumsum(rows) - rows], labels.values)
 
     def noted(self, name: str) -> Integers:
         """A column of numbers in the ledger, `ABSENT` where it is null."""
@@ -192,27 +254,41 @@ def _read(release: Release) -> Published:
     stated = release.manifest["series"]
     instants = tuple(str(name) for name in stated["instants"])
     index = {name: number for number, name in enumerate(instants)}
-    values, pattern = (np.array([index[name] for name in stated[part]], np.int64) for part in _PARTS)
+    representation = representation_of(release.manifest.get("parameters", {}), len(instants))
+    place = {name: number for number, name in enumerate(representation.names(instants))}
+    values, features = (
+        np.array([numbers[name] for name in stated[part]], np.int64)
+        for part, numbers in zip(_PARTS, (index, place), strict=True)
+    )
+    # Symbols of several instants are published all or none.
+    pattern = (
+        np.sort(features) if representation.of_instants else np.arange(len(instants) * bool(len(features)))
+    )
     names = [columns_of(release, role) for role in ("low", "high", "mean")]
     twice = any(len(set(stated[part])) != len(stated[part]) for part in ("instants", *_PARTS))
     ends = ["lo", "hi", "mean"] if names[2] else ["lo", "hi"]
-    if twice or names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]:
+    partly = not representation.of_instants and len(features) not in (0, len(place))
+    if (
+        twice
+        or partly
+        or names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]
+    ):
         raise ValueError
     numbers, bounds, means = np.zeros(0, np.int64), np.zeros((0, len(values))), np.zeros((0, len(names[2])))
-    symbols = np.zeros((0, len(pattern)), np.int16)
+    symbols = np.zeros((0, len(features)), np.int16)
     parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, bounds, bounds, means, symbols, symbols)]
-    pieces = (_batch_runs(batch, names, len(pattern)) for batch in release.batches())
+    pieces = (_batch_runs(batch, names, len(features)) for batch in release.batches())
     parts += within_room(release.parts["data"], pieces, rooms=2)
     sides = [list(side) for side in zip(*parts, strict=True)]
     parts.clear()
     # Once more over all batches: a run may continue from one to the next. Joined ones are let go.
     group, rows, low, high, means, symbols, levels = _runs(*(np.concatenate(sides.pop(0)) for _ in range(7)))
     # Columns are published in any order of instants; here they are in the order of time.
-    by_value, by_symbol = np.argsort(values), np.argsort(pattern)
+    by_value, by_symbol = np.argsort(values), np.argsort(features)
     return Published(
         instants=instants,
         values=values[by_value],
-        pattern=pattern[by_symbol],
+        pattern=pattern,
         center="median" if stated["center"] == "median" else "mean",
         own_patterns=bool(stated["own_patterns"]),
         suppressed=int(release.manifest["counts"]["suppressed"]),
@@ -222,6 +298,7 @@ def _read(release: Release) -> Published:
         high=high[:, by_value],
         symbols=symbols[:, by_symbol],
         levels=levels[:, by_symbol],
+        representation=representation,
         mean=np.where(np.isinf(means), np.nan, means)[:, by_value] if names[2] else None,
     )
 

@@ -4,7 +4,8 @@ The adversary knows values at some instants, each to within a tolerance (K_v), o
 A row fits if its envelope meets every known value, and if at every instant its symbol is the one that the
 person's series has at the published level. Sets of rows are exact, with their true sizes, where the paper
 counts p per group. Choosing one blindly, the adversary names the right row with a chance of one in their
-number. Anyone who knows all values exactly can compute the pattern, so it counts as known.
+number. Anyone who knows all values exactly can compute the pattern, so it counts as known; and
+so do quasi-identifiers, which a row's labels must contain.
 
 Where patterns are not those of each series, one that differs proves nothing. The adversary then bets on the
 rows whose pattern is nearest in shape among those whose envelope fits, and may be wrong.
@@ -31,10 +32,11 @@ from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column
 from timeveil.models.series.evidence import Evidence, Mask, Published, Records, Symbols
 from timeveil.models.series.evidence.original import Floats, floats_of
 from timeveil.models.series.judges.features import bad
+from timeveil.models.series.judges.labels import known_sides
 from timeveil.models.series.judges.means import left_to_the_last
 from timeveil.models.series.judges.owners import Owners, told_together
 from timeveil.models.series.parameters import SeriesAdversary
-from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
+from timeveil.symbols import positions_of, symbols_at, unit_shapes
 
 # Pairs of a person and a row that fits to look at: some seconds' work.
 _BUDGET = 20_000_000
@@ -170,16 +172,20 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
     after = Boxes(published.low, published.high, least[:, values], most[:, values], mask[:, values])
     exact = matrix[:, mask[0]] if len(matrix) and tolerance == 0 and (mask == mask[:1]).all() else None
     if adversary.pattern:
-        position = positions(z_normalised(matrix, published.center))
         level = evidence.release.manifest["parameters"]["max_level"]
-        known_instants = _known_shape(adversary, published)
-        symbols = symbols_at(position, level).astype(np.int16)[:, known_instants]
-        before = before.with_symbols(symbols, level, position[:, known_instants])
+        known, shown = published.features_known(_known_shape(adversary, published))
+        position = positions_of(matrix, published.center, published.representation)
+        symbols = symbols_at(position, level).astype(np.int16)[:, known]
+        before = before.with_symbols(symbols, level, position[:, known])
         exact = None if exact is None else np.hstack([exact, symbols])
         if published.own_patterns:
-            columns = np.flatnonzero(np.isin(published.pattern, known_instants))
+            columns = np.flatnonzero(np.isin(shown, known))
             letters = published.symbols[:, columns], published.levels[:, columns]
-            after = after.with_symbols(*letters, position[:, published.pattern[columns]])
+            after = after.with_symbols(*letters, position[:, shown[columns]])
+    for position, low, high in known_sides(evidence):
+        before = before.with_sides(position, position, position)
+        after = after.with_sides(low, high, position)
+        exact = None if exact is None else np.hstack([exact, position])
     if exact is None:
         return before.counts, after
     # What is known exactly, and the same of everybody, is looked up: nothing has to be searched.
@@ -308,8 +314,11 @@ class Boxes:
     def with_symbols(self, symbols: Symbols, levels: Symbols | int, position: Floats) -> Boxes:
         """The same with the symbols, of which the position of each person is known."""
         # The highest position below a border: a value on it belongs to the next symbol.
-        ends = symbols / levels, np.nextafter((symbols + 1) / levels, 0.0)
-        added = (*ends, position, position, np.ones(position.shape, dtype=bool))
+        return self.with_sides(symbols / levels, np.nextafter((symbols + 1) / levels, 0.0), position)
+
+    def with_sides(self, low: Floats, high: Floats, position: Floats) -> Boxes:
+        """The same with more sides, on which the position of each person is known."""
+        added = (low, high, position, position, np.ones(position.shape, dtype=bool))
         sides = (self.low, self.high, self.known_low, self.known_high, self.mask)
         return Boxes(*(np.hstack(pair) for pair in zip(sides, added, strict=True)))
 
@@ -326,8 +335,9 @@ class Boxes:
         # People of whom the same sides are known are searched for together.
         _, kind = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
         order = np.argsort(kind, kind="stable")
-        deviation = known_low.std(axis=0) if len(people) else np.ones(self.low.shape[1])
-        scale = np.where(deviation > 0, deviation, 1.0)
+        # Halves, so that the range of numbers of any size is one.
+        reach = np.ptp(known_low / 2, axis=0) if len(people) else np.ones(self.low.shape[1])
+        scale = np.where(reach > 0, reach, 1.0)
         # A line per side: the search looks at one side of many boxes at a time.
         sides = (self.low, self.high, known_low, self.known_high[people])
         lines = [np.ascontiguousarray(side.T) for side in sides]

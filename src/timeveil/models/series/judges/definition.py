@@ -25,6 +25,7 @@ from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, di
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import Evidence, Mask, Symbols
 from timeveil.models.series.evidence.original import ABSENT, Floats, encode_numbers
+from timeveil.models.series.judges.labels import check_contents
 from timeveil.models.series.judges.means import check_against
 from timeveil.symbols import MOST_LEVELS
 
@@ -89,6 +90,7 @@ def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> No
         return
     group, cell = _assign(evidence, cells, findings)
     _check_envelopes(evidence, group, findings)
+    check_contents(evidence, group, findings)
     if cell is not None:
         if stated["own_patterns"] and stated["pattern"]:
             _check_patterns(evidence, cells, cell, findings)
@@ -103,8 +105,9 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     published = [column["name"] for column in release.manifest["columns"]]
     for role in ("respondent", "time", "value"):
         findings.expect("columns:private", getattr(roles, role) not in published, role=role)
-    for role in ("sensitive", "keep"):
-        findings.expect("columns:role", columns_of(release, role) == list(getattr(roles, role)), role=role)
+    columns = {"sensitive": roles.sensitive, "quasi": roles.quasi_columns, "keep": roles.keep}
+    for role, names in columns.items():
+        findings.expect("columns:role", columns_of(release, role) == list(names), role=role)
     of_rows = "rows" in release.manifest["guarantee"]
     findings.expect("guarantee:rows", not (of_rows and roles.respondent))
     has_series = roles.series or (roles.respondent and roles.time and roles.value)
@@ -112,8 +115,8 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     if len(findings.violations) > before:
         return False
     findings.check("the ledger lists every original row, in order")
-    columns = {"row", "group", "subgroup"}
-    if not findings.expect("ledger:columns", columns <= set(ledger.entries.schema.names)):
+    needed = {"row", "group", "subgroup"}
+    if not findings.expect("ledger:columns", needed <= set(ledger.entries.schema.names)):
         return False
     rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
     in_order = np.array_equal(numbers, np.arange(rows))
@@ -194,13 +197,24 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
 def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
     inside, wrong, runs = np.flatnonzero(assigned != ABSENT), 0, evidence.runs
+    parameters = evidence.release.manifest["parameters"]
     for start in range(0, len(inside), _BLOCK):
         block = inside[start : start + _BLOCK]
-        z = normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern]
+        z = _features(normalised(evidence.series.matrix[block], runs.center)[:, runs.pattern], parameters)
         symbols, levels = cells.symbols[assigned[block]], cells.levels[assigned[block]]
         below, above = z < _BORDERS[levels, symbols] - _CLOSE, z >= _BORDERS[levels, symbols + 1] + _CLOSE
         wrong += int((below | above).any(axis=1).sum())
     findings.expect_none("pattern-not-own", series=wrong)
+
+
+def _features(z: Floats, parameters: Mapping[str, Any]) -> Floats:
+    """What symbols are of: values, the means of segments, or rises to the next instant."""
+    if parameters.get("representation") == "slopes":
+        return np.diff(z, append=z[:, :1]) / 2**0.5
+    if "segment" in parameters:
+        length = parameters["segment"]
+        return np.column_stack([z[:, i : i + length].mean(axis=1) for i in range(0, z.shape[1], length)])
+    return z
 
 
 def normalised(matrix: Floats, center: str) -> Floats:

@@ -164,7 +164,7 @@ def _narrowed(published: Published, domain: Range) -> Iterator[tuple[slice, Scal
     One narrows the other, a few times. Ranges always contain the truth, so any number of rounds is safe.
     """
     floor, ceiling = ends("the domain", domain)
-    lowest_z, highest_z = published.cells()
+    lowest_z, highest_z = published.cells().values
     step = max(_BLOCK // max(published.size, 1), 1)
     for start in range(0, len(published.rows), step):
         rows = slice(start, start + step)

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from timeveil.errors import ErrorCode, ParameterError, raising
-from timeveil.models.series.evidence import Bounds
+from timeveil.models.series.evidence import Bounds, Cells
 from timeveil.models.series.evidence.original import Floats
 
 Names: TypeAlias = tuple[str, ...]  # the instants of a series
@@ -58,9 +58,9 @@ class Feature:
         used = np.flatnonzero(weights)
         return z[:, used] @ weights[used]
 
-    def bounds(self, instants: Names, key: Any, low: Floats, high: Floats) -> Bounds:
-        """What the feature can be when each value is between two others."""
-        return linear_bounds(self.weights(instants, key), low, high)
+    def bounds(self, instants: Names, key: Any, cells: Cells) -> Bounds:
+        """What the feature can be where symbols allow only some shapes."""
+        return linear_bounds(self.weights(instants, key), cells)
 
 
 class PeakToTrough(Feature):
@@ -69,8 +69,9 @@ class PeakToTrough(Feature):
     def value(self, _instants: Names, _key: Any, z: Floats) -> Floats:
         return np.asarray(z.max(axis=1) - z.min(axis=1))
 
-    def bounds(self, _instants: Names, _key: Any, low: Floats, high: Floats) -> Bounds:
+    def bounds(self, _instants: Names, _key: Any, cells: Cells) -> Bounds:
         """Two of n values of deviation 1 are at most sqrt(2n) apart."""
+        low, high = cells.values
         most = math.sqrt(2 * low.shape[1]) * (1 + 1e-9)
         least = np.maximum(low.max(axis=1) - high.min(axis=1), 0.0)
         return least, np.minimum(high.max(axis=1) - low.min(axis=1), most)
@@ -122,13 +123,14 @@ class Differences(Feature):
         flat, straight = ~directions.any(axis=1), bool(like.any())
         return np.where(flat, float(straight), 1.0 - directions @ like if straight else 1.0)
 
-    def distance_bounds(self, low: Floats, high: Floats, like: Floats) -> tuple[Floats, Floats]:
-        """What the distance from one direction can be, each value being between its bounds."""
+    def distance_bounds(self, cells: Cells, like: Floats) -> tuple[Floats, Floats]:
+        """What the distance from one direction can be where symbols allow only some shapes."""
+        low, high = cells.values
         may_be_flat, flat = ((low <= 0) & (high >= 0)).all(axis=1), low.shape[1] < 2
         if not like.any():
             return np.where(may_be_flat, 0.0, 1.0), np.full(len(low), 0.0 if flat else 1.0)
         # The cosine is a linear function of the values over the length of their vector.
-        least, most = linear_bounds(self.back(like), low, high)
+        least, most = linear_bounds(self.back(like), cells)
         shortest, longest = self.lengths(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             widest = np.where(most >= 0, most / shortest, most / longest)
@@ -171,16 +173,14 @@ FEATURES: dict[str, Feature] = {
 }
 
 
-def linear_bounds(weights: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """What a weighted sum of z-normalised values can be, each between its bounds.
+def linear_bounds(weights: Floats, cells: Cells) -> tuple[Floats, Floats]:
+    """What a weighted sum of z-normalised values can be where symbols allow only some shapes.
 
     Their squares add up to the number of instants n, so that a sum with centred weights w is at most
     sqrt(n) * |w|, too. Weights that are not centred must not be used here.
     """
-    used = np.flatnonzero(weights)
-    up, down = np.maximum(weights[used], 0.0), np.minimum(weights[used], 0.0)
-    most = math.sqrt(low.shape[1]) * float(np.linalg.norm(weights)) * (1 + 1e-9)
-    least_sum, most_sum = low[:, used] @ up + high[:, used] @ down, high[:, used] @ up + low[:, used] @ down
+    most = math.sqrt(len(weights)) * float(np.linalg.norm(weights)) * (1 + 1e-9)
+    least_sum, most_sum = cells.summed(weights)
     return np.maximum(least_sum, -most), np.minimum(most_sum, most)
 
 

@@ -12,7 +12,7 @@ from timeveil.evidence.checks import COUNT, FLAG, IF_SET, NAMES_OR_NULL, Finding
 from timeveil.evidence.codes import plain_type
 from timeveil.evidence.published import columns_of, schema_of
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence
-from timeveil.symbols import MOST_LEVELS
+from timeveil.symbols import MOST_LEVELS, representation_of
 
 METHODS = {
     "adaptive": ("shape_weight", "effort"),
@@ -39,7 +39,7 @@ MANIFEST = checks.manifest_of(
             "several?": one_of(True),
         }
     },
-    ("group", "low", "high", "mean", "pattern", "level", "sensitive", "keep"),
+    ("group", "low", "high", "mean", "pattern", "level", "sensitive", "quasi", "keep"),
     {
         "parameters": {
             **_PROMISE,
@@ -47,6 +47,8 @@ MANIFEST = checks.manifest_of(
             "shape_weight": or_null(from_to(0, 1_000_000, int, float)),
             "effort": or_null(from_to(0, 1_000)),
             "max_level": from_to(1, MOST_LEVELS),
+            "representation?": one_of("paa", "slopes"),
+            "segment?": from_to(2, 100_000),
             "center": _CENTER,
             "round_outward": or_null(from_to(1, 15)),
             **dict.fromkeys(("adoption?", "exact?"), or_null(FLAG)),  # of version 0.1
@@ -58,6 +60,7 @@ MANIFEST = checks.manifest_of(
             "epsilon?": from_to(0, 10**300, int, float),
             **IF_SET,
         },
+        "levels?": checks.LEVELS,
         "counts": dict.fromkeys(("rows", "groups", "cells", "suppressed"), COUNT),
     },
 )
@@ -83,7 +86,7 @@ def check_columns(release: Release, findings: Findings) -> bool:
     in_order = attributes == sorted(attributes, reverse=True)
     facts = {
         "columns:head": columns[: len(expected)] == expected,
-        "columns:tail": in_order and not reserved and not set(attributes) - {"sensitive", "keep"},
+        "columns:tail": in_order and not reserved and not set(attributes) - {"sensitive", "quasi", "keep"},
     }
     sound = findings.expect_all(facts)
     return checks.check_columns(release, findings) and sound and _check_types(release, findings)
@@ -94,6 +97,8 @@ def _check_types(release: Release, findings: Findings) -> bool:
     kinds = {name: schema.field(name).type for name in schema.names}
     for name in columns_of(release, "low", "high", "mean"):
         findings.expect("columns:numbers", kinds[name] == pa.float64(), name=name)
+    for name in columns_of(release, "quasi"):
+        findings.expect("columns:labels", plain_type(kinds[name]) == pa.string(), name=name)
     facts = {"columns:group": release.manifest["columns"][0]["type"] == "int32"}
     if release.manifest["series"]["pattern"]:
         level, is_list = kinds[LEVEL], pa.types.is_list(kinds[LEVEL])
@@ -116,11 +121,13 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     before, instants, method = len(findings.violations), list(series["instants"]), parameters["method"]
     findings.expect("statements:instants", instants and len(set(instants)) == len(instants))
     for name in ("values", "pattern"):
-        part, selected = list(series[name]), parameters[f"publish_{name}"]
-        in_order = [instant for instant in instants if instant in set(part)]
+        part, selected, shown = list(series[name]), parameters[f"publish_{name}"], instants
+        if name == "pattern":
+            shown = list(representation_of(parameters, len(instants)).names(instants))
+        in_order = [place for place in shown if place in set(part)]
         may_lack = name == "pattern" and parameters["p"] == 1
         findings.expect("statements:part", (part or may_lack) and part == in_order, name=name)
-        expected = list(instants if selected is None else selected)
+        expected = list(shown if selected is None else selected)
         findings.expect("statements:published", part == expected, name=name)
     nameless = bool(series.get("several")) and bool(guarantee.get("rows"))
     findings.expect("statements:several", not nameless)
@@ -143,6 +150,9 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     perturbs = parameters.get("l_method") == "perturb"
     facts = {
         "statements:both": not in_both,
+        "statements:levels-of": list(evidence.release.manifest.get("levels", {}))
+        == columns_of(release, "quasi"),
+        "statements:segment": (parameters.get("representation") == "paa") == ("segment" in parameters),
         "statements:epsilon": perturbs == bool(parameters.get("epsilon")),
     }
     findings.expect_all(facts)

@@ -33,6 +33,7 @@ from timeveil.models.series.evidence import Evidence, Mask, Records
 from timeveil.models.series.evidence.original import ABSENT, Floats
 from timeveil.models.series.judges.bands import Bands, Columns
 from timeveil.models.series.judges.distances import DISTANCES, distances
+from timeveil.models.series.judges.labels import bits_lost
 from timeveil.models.series.judges.means import middles
 from timeveil.models.series.judges.query import expected
 from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
@@ -78,7 +79,7 @@ class SeriesLoss(Shown):
     correlation, over the instants whose pattern was published; `pattern_loss_by` has the mean of other
     distances of z-normalised values, over at most 2,000 series: `euclidean` and, up to 200 instants, `dtw`.
     `level_mean` and `level_min` are of the published symbols, `withheld_by` the largest share withheld of a
-    value, by column. `query_errors` has one entry per kind of question.
+    value, by column. `query_errors` has one entry per kind of question, `bits` what labels lose, by column.
     """
 
     ALSO: ClassVar = ("suppressed_share",)
@@ -97,6 +98,7 @@ class SeriesLoss(Shown):
     level_min: int | None
     query_errors: tuple[QueryError, ...]
     pattern_loss_by: Mapping[str, float] = field(default_factory=dict)
+    bits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def suppressed_share(self) -> float:
@@ -138,6 +140,7 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
         level_min=int(levels.min()) if levels.size else None,
         query_errors=_query_errors(records, pattern_loss, queries, seed, progress),
         pattern_loss_by=other_losses(records),
+        bits=bits_lost(evidence),
     )
 
 

@@ -29,6 +29,7 @@ from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.distances import check_distance, distance_bounds, distances
 from timeveil.models.series.judges.expressions import Expression, shares
 from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
+from timeveil.models.series.judges.labels import shares_where
 from timeveil.models.series.judges.means import MeanValue, mean_bounds, mean_of, middles
 from timeveil.symbols import reconstructed, z_normalised
 
@@ -37,13 +38,15 @@ from timeveil.symbols import reconstructed, z_normalised
 class RangeCount:
     """How many series have, at each instant named, a value in its range.
 
-    `ranges` has per instant a pair (lo, hi) that includes both ends; `None` leaves a side open.
+    `ranges` has per instant a pair (lo, hi) that includes both ends; `None` leaves a side open. `where` has
+    conditions on quasi-identifiers, as `WindowCount` has.
 
     >>> RangeCount({"2005": (100, 150), "2007": (None, 90)}).ranges["2005"]
     (100, 150)
     """
 
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    where: Any = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,9 @@ def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Est
     if isinstance(query, MeanValue):
         return _mean(published, query, evidence.release.table if rows else None)
     fits = _fits(published, query)
+    counted = query.range if isinstance(query, Complex) else query
+    if isinstance(counted, RangeCount) and counted.where:
+        fits = fits * shares_where(evidence, counted.where)
     value, low, high = (float(published.rows @ part) for part in fits)
     listed = evidence.release.table.filter(np.repeat(fits[2] > 0, published.rows)) if rows else None
     # A reconstructed shape need not have mean 0 and deviation 1, so it may fit where no series can.
@@ -287,7 +293,7 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     cells, fit = published.cells(SLACK), np.ones((3, len(published.rows)))
     for key, span in query.differences.items():
         least, most = ends(_label(key), span)
-        value, (under, over) = features.value(instants, key, z), features.bounds(instants, key, *cells)
+        value, (under, over) = features.value(instants, key, z), features.bounds(instants, key, cells)
         fits, sure = (value >= least) & (value <= most), (under >= least) & (over <= most)
         fit *= fits, sure, (under <= most) & (over >= least)
     return fit
@@ -319,11 +325,14 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
         like = features.directions(z_normalised([numbers]))[0]
         distance, (nearest, furthest) = (
             features.distances(shapes, like),
-            features.distance_bounds(*cells, like),
+            features.distance_bounds(cells, like),
         )
     else:
         like = z_normalised([numbers], published.center)[0]
-        distance, (nearest, furthest) = distances(name, shapes, like), distance_bounds(name, *cells, like)
+        distance, (nearest, furthest) = (
+            distances(name, shapes, like),
+            distance_bounds(name, *cells.values, like),
+        )
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
 
 

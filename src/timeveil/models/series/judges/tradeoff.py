@@ -10,7 +10,7 @@ from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss
-from timeveil.models.series.parameters import SeriesAdversary
+from timeveil.models.series.parameters import WEIGHING, SeriesAdversary
 
 KNOWN = 3  # instants whose value is known to an outsider who knows values only
 ASKED = {"queries": 0}  # no loss below is about the answers to random questions
@@ -38,6 +38,9 @@ def known(adversary: Mapping[str, Any]) -> str:
 
 def outsider(explored: str = "", options: Mapping[str, Any] = {}) -> SeriesAdversary:
     """The adversary that a parameter protects against: k one who knows values only, others everything."""
+    if explored == "shape_weight" and options.get("method", WEIGHING[0]) not in WEIGHING:
+        message = f"the method `{options['method']}` has no `shape_weight`, so all give the same release"
+        raise ParameterError(message, hint='use {method="adaptive"}, or explore {k}')
     if explored == "shape_weight" and options.get("p") == 1:
         message = "p is 1, so no shape is published, and every `shape_weight` gives the same release"
         raise ParameterError(message, hint="raise {p} to at least 2, or explore {k}")

@@ -21,7 +21,7 @@ from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import check_row_order, columns_of, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published
 from timeveil.models.series.evidence.original import encode_numbers
-from timeveil.models.series.judges import definition, means
+from timeveil.models.series.judges import definition, labels, means
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
 
@@ -29,11 +29,13 @@ _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
     **definition.SENTENCES,
     **means.SENTENCES,
+    **labels.SENTENCES,
     **dict.fromkeys(("columns:unreadable", "group:unreadable", "pattern:unreadable"), "{fault}"),
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
     "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
     "columns:head": "the first columns are not group, bounds of each instant, pattern and level",
     "columns:level": f"column `{LEVEL}` does not hold {{expected}} per row, as stated",
+    "columns:labels": "column `{name}` does not hold labels",
     "columns:letters": f"column `{PATTERN}` does not hold letters",
     "columns:numbers": "column `{name}` does not hold numbers",
     "columns:tail": "the other columns are not the sensitive ones and then those to keep",
@@ -52,12 +54,14 @@ SENTENCES: Mapping[str, str] = {
     "statements:center": "the manifest states two centres",
     "statements:epsilon": "the manifest states perturbed numbers without an epsilon, or one without them",
     "statements:instants": "the manifest has no instants, or one of them twice",
+    "statements:levels-of": "the manifest lists levels of labels for columns that are not quasi-identifiers",
     "statements:levels": "the manifest states {stated}, unlike its method",
     "statements:own": "the manifest {stated} each series' own, unlike its method",
     "statements:parameter": "the manifest states `{name}`, or leaves it out, unlike its method",
     "statements:part": "`series.{name}` of the manifest is not a part of its instants, in order",
     "statements:perturbed": "the manifest states what l changed of columns for which no l is promised",
     "statements:published": "`series.{name}` of the manifest is not what `publish_{name}` selects",
+    "statements:segment": "the manifest states segments without a length, or a length without them",
     "statements:several": "the manifest states several series of a person, and that nobody is named",
     "suppressed:stated": "the manifest states {stated} withheld series, and p is {p}",
     "values-below-l:missing": "{values:value} of `{name}` missing, and l needs all",
@@ -100,6 +104,7 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
     cells = _cells_of(runs)
     _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
+    labels.check_shown(evidence, findings)
     _check_values(release, cells, findings)
     check_row_order(release, [GROUP], findings)
     return cells if possible else None
@@ -145,7 +150,8 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     for name, count in (("groups", len(sizes)), ("cells", len(cells.rows))):
         findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
     stated, several = counts["suppressed"], manifest["series"].get("several")
-    if not (several or manifest["series"].get("grouped")):  # layers, and cells of categories, may need more
+    # Layers, regions of quasi-identifiers and cells of categories may need more.
+    if not (several or manifest["series"].get("grouped") or "levels" in manifest):
         findings.check(f"fewer than {p} series are stated to be withheld")
         findings.expect("suppressed:stated", stated < p, stated=stated, p=p)
     findings.check(f"every envelope is shared by at least {k} rows")
@@ -200,7 +206,7 @@ def _turned(release: Release, group: Integers, tied: Integers) -> int:
     # Rows of each pair of groups side by side, as many as the smaller has.
     pair = np.repeat(np.arange(len(tied)), shared)
     step = np.arange(len(pair)) - np.repeat(np.cumsum(shared) - shared, shared)
-    names = [*columns_of(release, "pattern", "level"), *columns_of(release, "sensitive", "keep")]
+    names = [*columns_of(release, "pattern", "level"), *columns_of(release, "sensitive", "quasi", "keep")]
     rows = release.table.select(names)
     before, after = (rows.take(pa.array(order[begins[which][pair] + step])) for which in (tied, tied + 1))
     falls, same = compared_rows(before, after, names)

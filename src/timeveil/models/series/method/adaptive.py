@@ -44,7 +44,7 @@ from timeveil.models.series.method.partition import (
     total_width,
 )
 from timeveil.models.series.method.starting import Axes, Layout, Series, start
-from timeveil.symbols import Center, positions, z_normalised
+from timeveil.symbols import Center, Representation, positions_of
 
 LEAST_LEVEL = 4  # the least number of symbols of a representative, unless fewer are allowed
 LEAF = 64
@@ -72,15 +72,16 @@ def adaptive(
     max_level: int = 20,
     one_level: int | None = None,
     center: Center = "mean",
+    representation: Representation | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Partition:
     """Groups of at least k, subgroups of at least p, and a level for each instant of a pattern."""
     progress("looking at shapes", 0.0)
-    alphabet, series = Alphabet(max_level, one_level), Series.of(matrix)
+    alphabet, series = Alphabet(max_level, one_level), Series.of(matrix, representation)
     share = 0.2 if effort else 0.9
     layout, unit = start(series, k, p, shape_weight, lambda doing, part: progress(doing, 0.05 + share * part))
-    u = positions(z_normalised(matrix, center))
+    u = positions_of(matrix, center, representation)
     weights, kinds = (shape_weight, unit, effort, seed), np.zeros(len(matrix), np.int64)
     ahead: Progress = lambda doing, part: progress(doing, 0.3 + 0.65 * part)  # noqa: E731 as short as it can be
     partition = _improved(u, series, layout, alphabet, weights, kinds, ahead)
@@ -98,16 +99,17 @@ def improved(
     max_level: int = 20,
     one_level: int | None = None,
     center: Center = "mean",
+    representation: Representation | None = None,
 ) -> Partition:
     """A partition of all series, made from one of `adaptive`, improved by swaps of series of one kind."""
-    series, order = Series.of(matrix), np.lexsort((partition.subgroup, partition.group))
+    series, order = Series.of(matrix, representation), np.lexsort((partition.subgroup, partition.group))
     groups, subgroups = (
         np.append(np.flatnonzero(np.diff(labels[order], prepend=-1)), len(order))
         for labels in (partition.group, partition.subgroup)
     )
     parent = np.searchsorted(groups, subgroups[:-1], side="right") - 1
     layout = Layout(order, groups, subgroups, parent, Axes(series).features(series, LEAN))
-    u, unit = positions(z_normalised(matrix, center)), partition.facts["value_unit"] / series.scale
+    u, unit = positions_of(matrix, center, representation), partition.facts["value_unit"] / series.scale
     improved = _improved(
         u, series, layout, Alphabet(max_level, one_level), (shape_weight, unit, effort, 0), kinds, silent
     )
@@ -130,7 +132,7 @@ def _improved(
         return partition
     seats = Seats.of(series.take(layout.order), u[layout.order], layout, kinds[layout.order])
     # `refine` adds up lengths of gaps, which are widths times the root of the number of instants.
-    price = shape_weight * unit * np.sqrt(u.shape[1])
+    price = shape_weight * unit * np.sqrt(series.values.shape[1])
     done = refine(seats, alphabet, price, effort, np.random.default_rng(seed), progress)
     layout = replace(layout, order=layout.order[seats.row])
     refined = _with_patterns(u, series, layout, alphabet, shape_weight, unit)

@@ -80,6 +80,9 @@ def columns_to_group(
     least = max(FEW, TIMES * parameters.l)
     values = {name: _numbers(name, attributes[name]) for name in names if _is_number(name, attributes[name])}
     few = [name for name in names if name not in values or len(np.unique(values[name])) < least]
+    if parameters.l_method == "perturb" and len(few) == len(names):
+        message = "no sensitive column has enough different numbers to perturb; cells are formed instead"
+        raise ParameterError(message, hint="leave {l_method} and {epsilon} out")
     return _complete(attributes, few)
 
 

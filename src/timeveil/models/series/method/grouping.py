@@ -47,7 +47,7 @@ from timeveil.models.series.method.partition import (
 )
 from timeveil.models.series.parameters import WEIGHING, SeriesParameters
 from timeveil.reading.encoding import encode, numbers
-from timeveil.symbols import positions, symbols_at, unit_shapes, z_normalised
+from timeveil.symbols import positions_of, representation_of, symbols_at, unit_shapes
 
 AXES = 4  # the widest axes that a cut is tried along; for one column the first will do
 
@@ -133,6 +133,7 @@ def _with_patterns(
 ) -> Partition:
     """The partition with patterns for its new cells, as the method gives them."""
     most, center = parameters.max_level, parameters.center
+    representation = representation_of(parameters.as_arguments(), matrix.shape[1])
     if parameters.method in WEIGHING:
         # Swaps of series with the same categories leave every cell as diverse as it is.
         kinds = np.unique(categories, axis=0, return_inverse=True)[1].ravel()
@@ -140,11 +141,12 @@ def _with_patterns(
         one_level = representative_level(most, parameters.p) if is_mean else None
         weight = parameters.shape_weight if parameters.p > 1 else 0.0
         options: dict[str, Any] = {"shape_weight": weight, "effort": parameters.effort, "center": center}
-        return improved(partition, matrix, kinds, max_level=most, one_level=one_level, **options)
+        options |= {"max_level": most, "one_level": one_level, "representation": representation}
+        return improved(partition, matrix, kinds, **options)
     rows, bounds = np.concatenate(new), np.append(0, np.cumsum([len(cell) for cell in new]))
-    low, high = run_ranges(positions(z_normalised(matrix[rows], center)), bounds)
+    low, high = run_ranges(positions_of(matrix[rows], center, representation), bounds)
     level = agreeing_levels(low, high, np.ones(len(low), np.int64), most)
-    levels = np.repeat(level[:, None], matrix.shape[1], axis=1).astype(np.uint8)
+    levels = np.repeat(level[:, None], low.shape[1], axis=1).astype(np.uint8)
     symbols = np.vstack([partition.symbols, symbols_at(low, levels)])
     return replace(partition, symbols=symbols, levels=np.vstack([partition.levels, levels]))
 

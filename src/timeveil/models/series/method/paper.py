@@ -52,7 +52,7 @@ from timeveil.models.series.method.partition import (
     scaled,
     slots_of,
 )
-from timeveil.symbols import Center, pattern_distance, positions, reconstructed, symbols_at, z_normalised
+from timeveil.symbols import Center, Representation, pattern_distance, positions_of, reconstructed, symbols_at
 
 EQUALLY_FAR = 1e-12
 ROOM = 2**62
@@ -80,30 +80,41 @@ def naive(
     *,
     max_level: int = 20,
     center: Center = "mean",
+    representation: Representation | None = None,
     progress: Progress = silent,
 ) -> Partition:
     """Groups of k with subgroups of p, groups first; nobody is suppressed."""
     progress("cutting by value", 0.0)
     group = presplit(scaled(matrix), np.zeros(len(matrix), np.int64), k)
     progress("finding patterns", 0.4)
-    partition = patterns_in(group, matrix, p, max_level=max_level, center=center)
+    partition = patterns_in(
+        group, matrix, p, max_level=max_level, center=center, representation=representation
+    )
     progress("done", 1.0)
     return partition
 
 
 def patterns_in(
-    group: Labels, matrix: Matrix, p: int, *, max_level: int = 20, center: Center = "mean"
+    group: Labels,
+    matrix: Matrix,
+    p: int,
+    *,
+    max_level: int = 20,
+    center: Center = "mean",
+    representation: Representation | None = None,
 ) -> Partition:
     """Patterns and subgroups in the groups of series."""
-    u = positions(z_normalised(matrix, center))
+    u = positions_of(matrix, center, representation)
     leaves = splitting_tree(u, group, p, max_level)
     rows, bounds = runs_of(leaves.of)
     first = rows[bounds[:-1]]
     symbols = symbols_at(u[first], leaves.level[:, None])
     shapes = reconstructed(symbols, leaves.level[:, None])
+    if representation:
+        shapes = representation.sequence(shapes)
     joins = _most_similar(shapes, np.diff(bounds), leaves, group[first])
     used, subgroup = np.unique(joins[leaves.of], return_inverse=True)
-    levels = np.repeat(leaves.level[used][:, None], matrix.shape[1], axis=1)
+    levels = np.repeat(leaves.level[used][:, None], u.shape[1], axis=1)
     joined = int(np.count_nonzero(leaves.undersized[leaves.of]))
     are_own = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
     return Partition(group, subgroup, symbols[used], levels, are_own, {"joined": joined, "suppressed": 0})
@@ -145,11 +156,12 @@ def kapra(
     *,
     max_level: int = 20,
     center: Center = "mean",
+    representation: Representation | None = None,
     progress: Progress = silent,
 ) -> Partition:
     """Groups of k with subgroups of p, patterns first; every pattern is each member's own."""
     progress("finding patterns", 0.0)
-    u = positions(z_normalised(matrix, center))
+    u = positions_of(matrix, center, representation)
     leaves = _leaves(u, k, p, max_level)
     progress("cutting by value", 0.4)
     values = scaled(matrix)
@@ -159,7 +171,7 @@ def kapra(
     group_of = form_groups(*run_ranges(values[rows], bounds), np.diff(bounds), k)
     # Any member shows the pattern of its subgroup, so the first one does.
     first = rows[bounds[:-1]]
-    levels = np.repeat(leaves.level[leaves.of[first], None], matrix.shape[1], axis=1)
+    levels = np.repeat(leaves.level[leaves.of[first], None], u.shape[1], axis=1)
     # Suppressed series have subgroup -1, which reads the -1 appended.
     group = np.append(group_of, -1)[subgroup]
     facts = {"patterns": len(leaves.level), "suppressed": len(matrix) - len(rows)}

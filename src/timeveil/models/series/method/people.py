@@ -17,10 +17,33 @@ import pyarrow as pa
 
 from timeveil.domain.release import row_keys
 from timeveil.domain.wording import Progress, silent
+from timeveil.errors import InfeasibleError
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, side_by_side
 from timeveil.models.series.method.settling import by_values
+from timeveil.reading.collection import Collection
 
 Formed = Callable[[Labels, Progress], Partition]  # the groups of some series alone
+
+
+def require_k_series(collection: Collection, k: int) -> None:
+    """Refuse tables of fewer than k series, or of which one person has too many."""
+    series = collection.size
+    most = 1 if collection.person is None or not series else int(np.bincount(collection.person).max())
+    if most > 1 and series // most < k:
+        share = f"one person has {most:,} of {series:,} series, more than 1 in {k}"
+        raise InfeasibleError(
+            f"{share}, so they cannot all be in groups of {k} different people",
+            hint=f"lower {{k}} to at most {series // most}, or leave out some series of that person",
+            code="too-few-people",
+            facts={"people": series // most, "k": k, "best_k": series // most},
+        )
+    if series < k:
+        count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
+        hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
+        message = f"the table holds {count}, so no envelope can be shared by {k}"
+        hint = hints.get(series, f"lower {{k}} to at most {series}")
+        facts = {"people": series, "k": k, "best_k": series}
+        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
 def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
@@ -44,8 +67,8 @@ def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
     return layer
 
 
-def in_layers(layer: Labels, formed: Formed, progress: Progress) -> Partition:
-    """The groups of all layers side by side."""
+def in_layers(layer: Labels, formed: Formed, progress: Progress, noun: str = "layers") -> Partition:
+    """The groups of all layers, or other parts, side by side."""
     layers = int(layer.max()) + 1
 
     def parts() -> Iterator[tuple[Labels, Partition]]:
@@ -54,4 +77,4 @@ def in_layers(layer: Labels, formed: Formed, progress: Progress) -> Partition:
             rows = np.flatnonzero(layer == number)
             yield rows, formed(rows, silent)
 
-    return side_by_side(len(layer), parts(), "layers")
+    return side_by_side(len(layer), parts(), noun)

@@ -17,7 +17,7 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -26,38 +26,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.guarantee import KPAnonymity
-from timeveil.domain.lines import SEED, Decimal, Delimiter, refuse_loss
-from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger, Release, decode_dictionaries, row_keys
+from timeveil.domain.lines import SEED, Decimal, Delimiter
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles, require_roles
-from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InfeasibleError, ParameterError, RolesError
+from timeveil.errors import ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive, representative
-from timeveil.models.series.method.diversity import columns_to_group, diversified
+from timeveil.models.series.method.assembling import Customised, assemble, ends_of, require_free_names
+from timeveil.models.series.method.diversity import columns_to_group
 from timeveil.models.series.method.grouping import categories_of, eligible, regrouped
 from timeveil.models.series.method.in_parts import cut, part_of
-from timeveil.models.series.method.means import group_means
 from timeveil.models.series.method.paper import kapra, naive
-from timeveil.models.series.method.partition import (
-    Labels,
-    Matrix,
-    Partition,
-    Symbols,
-    numbered_as_met,
-    side_by_side,
-)
-from timeveil.models.series.method.people import in_layers, layers_of
-from timeveil.models.series.method.settling import group_numbers, settled_order
+from timeveil.models.series.method.partition import Labels, Matrix, Partition, side_by_side
+from timeveil.models.series.method.people import in_layers, layers_of, require_k_series
+from timeveil.models.series.method.quasi import Quasi
+from timeveil.models.series.method.settling import settled_order
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
 from timeveil.reading.risks import refuse_repetition, with_risks
-from timeveil.symbols import LETTERS, envelopes, rounded_outward
+from timeveil.symbols import representation_of
 
-ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
-Customised = tuple[tuple[str, ...], tuple[str, ...]]
-"""The instants whose values, and those whose pattern, are published."""
 METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": representative}
 
 
@@ -71,6 +59,8 @@ def anonymize_series(
     shape_weight: float = 50,
     effort: int = 1,
     max_level: int = 20,
+    representation: str = "sax",
+    segment: int | None = None,
     center: str = "mean",
     round_outward: int | None = 3,
     means: bool = False,
@@ -80,6 +70,7 @@ def anonymize_series(
     publish_values: Sequence[str] | None = None,
     publish_pattern: Sequence[str] | None = None,
     fill: str | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
     zone: str | None = None,
     unit: str | None = None,
     time_format: str | None = None,
@@ -136,9 +127,12 @@ def anonymize_series(
     progress("reading", 0.0)
     people = None
     if parameters.engine == "spark":
+        if roles.quasi:
+            message = "quasi-identifiers beside series are generalised in memory, not in Spark"
+            raise RolesError(message, hint="leave {engine} out, or the quasi-identifiers")
         people = import_module("timeveil.reading.spark_people").read_people(table, roles)
         table, roles = people.relation.data.read(), people.relation.roles
-    relation = read_series(table, roles, **parameters.reading("fold_spellings"))
+    relation = read_series(table, roles, quasi=True, **parameters.reading("fold_spellings"))
     if people is not None:
         relation = replace(relation, dropped=people.relation.dropped, source=people.relation.source)
     relation = with_risks(relation, parameters.accept_risk)
@@ -146,12 +140,13 @@ def anonymize_series(
     collection = collect(relation, parameters.fill, several=True)
     sensitive = tuple(relation.roles.sensitive)
     refuse_rare(collection, parameters.k)
-    _require_k_series(collection, parameters.k)
+    require_k_series(collection, parameters.k)
     published = published_instants(parameters, collection.instants)
-    _require_free_names(collection.instants, relation.roles, _ends(parameters))
+    require_free_names(collection.instants, relation.roles, ends_of(parameters))
     grouped = columns_to_group(collection.attributes, sensitive, parameters)
     # Of all work a tenth is behind before the method, and 85 % after it.
-    form = partial(_partition, sensitive=sensitive, grouped=grouped, parameters=parameters)
+    labelled = relation.roles.quasi_columns
+    form = partial(_partition, sensitive=sensitive, grouped=grouped, labelled=labelled, parameters=parameters)
     partition = _in_parts(
         collection, form, parameters, people, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
     )
@@ -196,11 +191,13 @@ def _partition(
     *,
     sensitive: tuple[str, ...],
     grouped: tuple[str, ...],
+    labelled: tuple[str, ...],
     parameters: SeriesParameters,
     progress: Progress = silent,
 ) -> Partition:
     """The partition of the series; nobody is twice in a group."""
     matrix, attributes = collection.matrix, collection.attributes
+    quasi = Quasi(attributes, labelled, parameters.hierarchies)
     categories = categories_of(attributes, grouped, len(matrix))
 
     def formed(rows: Labels, progress: Progress) -> Partition:
@@ -211,14 +208,22 @@ def _partition(
         partition = partitioned(values, parameters, progress)
         return regrouped(partition, values, settled, parameters).back_from(order, len(rows))
 
+    def in_regions(rows: Labels, progress: Progress) -> Partition:
+        """Groups of these series with near quasi-identifiers."""
+        region = quasi.regions(rows, parameters.k)
+        if grouped or not region.any():
+            return formed(rows, progress)
+        return in_layers(region, lambda part, _: formed(rows[part], silent), progress, "regions")
+
     if collection.person is None:
-        return formed(np.arange(len(matrix)), progress)
-    return in_layers(layers_of(matrix, attributes, collection.person), formed, progress)
+        return in_regions(np.arange(len(matrix)), progress)
+    return in_layers(layers_of(matrix, attributes, collection.person), in_regions, progress)
 
 
 def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
     """Groups, subgroups and patterns by the method of the parameters."""
     options: dict[str, Any] = {"max_level": parameters.max_level, "center": parameters.center}
+    options["representation"] = representation_of(parameters.as_arguments(), matrix.shape[1])
     # The parameters that only some methods have are declared with those methods.
     for name, line in SeriesParameters.table().items():
         if parameters.method in line.methods:
@@ -229,7 +234,7 @@ def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress
 
 
 def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Customised:
-    """The instants whose values, and those whose pattern, are published, in the order of time (§6.1).
+    """The instants whose values, and the features whose symbols, are published, in order of time (§6.1).
 
     Groups are formed on all instants whatever is published of them, so what is left out costs no promise.
     """
@@ -252,195 +257,6 @@ def published_instants(parameters: SeriesParameters, instants: Sequence[str]) ->
             "is left out: a pattern says nothing about values without an instant that has both",
             hint="name at least one instant in both; two that differ much are better",
         )
+    if parameters.representation != "sax" and pattern:
+        pattern = representation_of(parameters.as_arguments(), len(instants)).names(instants)
     return values, pattern
-
-
-def _require_k_series(collection: Collection, k: int) -> None:
-    series = collection.size
-    most = 1 if collection.person is None or not series else int(np.bincount(collection.person).max())
-    if most > 1 and series // most < k:
-        share = f"one person has {most:,} of {series:,} series, more than 1 in {k}"
-        raise InfeasibleError(
-            f"{share}, so they cannot all be in groups of {k} different people",
-            hint=f"lower {{k}} to at most {series // most}, or leave out some series of that person",
-            code="too-few-people",
-            facts={"people": series // most, "k": k, "best_k": series // most},
-        )
-    if series < k:
-        count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
-        hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
-        message = f"the table holds {count}, so no envelope can be shared by {k}"
-        hint = hints.get(series, f"lower {{k}} to at most {series}")
-        facts = {"people": series, "k": k, "best_k": series}
-        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
-
-
-def _ends(parameters: SeriesParameters) -> dict[str, str]:
-    """The ends of the names of an instant's columns, with their roles."""
-    return {"lo": "low", "hi": "high"} | ({"mean": "mean"} if parameters.means else {})
-
-
-def _require_free_names(instants: Sequence[str], roles: Roles, ends: Iterable[str]) -> None:
-    """The columns that the release adds must not be the caller's."""
-    added = {"group", "pattern", "level", *(f"{name}_{end}" for name in instants for end in ends)}
-    clashing = [name for name in (*roles.sensitive, *roles.keep) if name in added]
-    if clashing:
-        names = ", ".join(f"`{name}`" for name in clashing)
-        message = f"the release needs the name {names} for its own column"
-        raise RolesError(message, hint="rename that column before reading", code="column-clash")
-
-
-def assemble(
-    parameters: SeriesParameters,
-    relation: Relation,
-    collection: Collection,
-    published: Customised,
-    partition: Partition,
-    grouped: tuple[str, ...],
-    seed: int | None,
-) -> tuple[Release, Ledger]:
-    """The pair that a method returns."""
-    instants, (values, pattern) = collection.instants, published
-    matrix = collection.matrix[:, [instants.index(name) for name in values]]
-    low, high = envelopes(matrix, partition.group)
-    if parameters.round_outward is not None:
-        low, high = rounded_outward(low, high, parameters.round_outward)
-    statistics = [low, high]
-    if parameters.means:
-        statistics.append(group_means(matrix, partition.group, low, high))
-    cell_of, letters, levels, rank = _cells(partition, [instants.index(name) for name in pattern])
-    attributes, perturbed = collection.attributes, dict[str, int]()
-    if parameters.l is not None:
-        moved = [name for name in relation.roles.sensitive if name not in grouped]
-        attributes, perturbed = diversified(attributes, moved, cell_of, parameters, seed)
-    # A number for each series in the order of what its row shows apart from the envelope.
-    ranks = pa.array(np.append(rank, -1)[cell_of])
-    visible = [ranks, *attributes.columns]
-    content = row_keys(pa.table(visible, names=[f"{position}" for position in range(len(visible))]))
-    number = group_numbers(statistics, partition.group, content)
-    series = np.flatnonzero(partition.group >= 0)
-    order = series[np.lexsort((content[series], number[partition.group[series]]))]
-    group, cell = number[partition.group[order]], cell_of[order]
-    columns: dict[str, Any] = {"group": pa.array(group + 1, pa.int32())}
-    by_number = np.argsort(number)
-    for column, name in enumerate(values):
-        for end, numbers in zip(_ends(parameters), statistics, strict=True):
-            columns[f"{name}_{end}"] = pa.array(numbers[by_number, column][group], from_pandas=True)
-    width, one_level = len(pattern), parameters.method != "adaptive"
-    if pattern:
-        texts = pa.array(letters.view(f"S{width}").ravel()).cast(pa.string())
-        columns["pattern"] = texts.take(pa.array(cell))
-        columns["level"] = pa.array(levels[cell, : 1 if one_level else width].ravel().astype(np.int16))
-        if not one_level:
-            lists = pa.FixedSizeListArray.from_arrays(columns["level"], width)
-            columns["level"] = lists.cast(pa.list_(pa.int16()))
-    columns |= {name: attributes[name].take(pa.array(order)) for name in attributes.column_names}
-    data = decode_dictionaries(pa.table(columns))
-    hint = 'withhold nobody with {method="adaptive"}'
-    if grouped:
-        hint = "lower {l}" if (parameters.l or 0) > 2 else "leave {l} out"
-    everyone = collection.size + collection.dropped
-    if collection.dropped > collection.size - len(order):
-        hint = 'fill in missing readings with {fill="linear"}'
-    refuse_loss(parameters, everyone - len(order), everyone, "series", hint)
-    subgroup, first = numbered_as_met(cell)
-    promise = KPAnonymity(parameters.k, parameters.p, parameters.l, rows=relation.roles.respondent is None)
-    manifest = {
-        "format": 1,
-        "model": "series",
-        "tool": TOOL,
-        "guarantee": promise.as_dict(),
-        "series": {
-            "instants": list(instants),
-            "values": list(values),
-            "pattern": list(pattern),
-            "center": parameters.center,
-            "levels": "one" if one_level else "each",
-            "own_patterns": partition.own and parameters.method in ("adaptive", "kapra"),
-            "perturbed": list(perturbed),
-            **({"grouped": list(grouped)} if grouped else {}),
-            **({} if collection.person is None else {"several": True}),
-        },
-        "columns": _columns(values, relation, data.schema, _ends(parameters)),
-        "parameters": _published_parameters(parameters, published),
-        "counts": {
-            "rows": len(order),
-            "groups": len(low),
-            "cells": len(first),
-            "suppressed": collection.size - len(order),
-        },
-    }
-    facts = {
-        "parameters": manifest["parameters"],
-        "series": collection.size,
-        "instants": len(instants),
-        "filled": collection.filled,
-        "left_out": collection.dropped,
-        "perturbed": perturbed,
-        "dropped": list(relation.dropped),
-        **relation.exceptions,
-        **partition.facts,
-    }
-    ledger = Ledger("series", _entries(collection, order, group, subgroup), relation, facts=facts)
-    return Release(promise, manifest, {"data": data}), ledger
-
-
-def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, Symbols, Labels]:
-    """The cell of each series, -1 if suppressed; letters, levels and rank of each cell, in that order.
-
-    Subgroups of one group that show the same are one cell: fewer instants distinguish fewer. Cells of
-    different groups may share a rank.
-    """
-    letters, levels = ASCII[partition.symbols[:, pattern]], partition.levels[:, pattern]
-    group = np.full(len(letters), -1, np.int64)
-    inside = partition.subgroup >= 0
-    group[partition.subgroup[inside]] = partition.group[inside]
-    used = np.flatnonzero(group >= 0)
-    rank = np.zeros(len(used), np.int64)
-    if pattern:
-        # Each row of bytes as one item, which sorts from its first byte on.
-        visible = np.ascontiguousarray(np.hstack([letters, levels])[used])
-        items = visible.view(np.dtype((np.void, visible.shape[1]))).ravel()
-        rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
-    packed = rank * (int(group.max(initial=0)) + 1) + group[used]
-    _, first, number = np.unique(packed, return_index=True, return_inverse=True)
-    cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
-    cell[used] = number
-    return cell[partition.subgroup], letters[used[first]], levels[used[first]], rank[first]
-
-
-def _columns(
-    values: Sequence[str], relation: Relation, schema: pa.Schema, ends: dict[str, str]
-) -> list[dict[str, str]]:
-    """Name, role and type of every published column; group, pattern and level are named after their role."""
-    roles = {f"{name}_{end}": role for name in values for end, role in ends.items()}
-    roles |= dict.fromkeys(relation.roles.sensitive, "sensitive") | dict.fromkeys(relation.roles.keep, "keep")
-    columns = []
-    for field in schema:
-        listed = pa.types.is_list(field.type)
-        text = f"list<{field.type.value_type}>" if listed else str(field.type)
-        columns.append({"name": field.name, "role": roles.get(field.name, field.name), "type": text})
-    return columns
-
-
-def _published_parameters(parameters: SeriesParameters, published: Customised) -> dict[str, Any]:
-    """What the manifest states of the parameters; null where the method does not use one."""
-    stated = parameters.as_stated()
-    for name, line in SeriesParameters.table().items():
-        if line.methods and parameters.method not in line.methods:
-            stated[name] = None
-    for name, instants in zip(("publish_values", "publish_pattern"), published, strict=True):
-        # Named in the order of time, whatever order they were asked for in; without patterns, none.
-        stated[name] = None if stated[name] is None and instants else list(instants)
-    return stated
-
-
-def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Labels) -> pa.Table:
-    """One row per input row: the group and the subgroup its series was published in, from 1."""
-    rows = collection.series_of_row
-    columns: dict[str, Any] = {"row": pa.array(np.arange(len(rows), dtype=np.int64))}
-    for name, numbers in (("group", group), ("subgroup", subgroup)):
-        of_series = np.full(collection.size + 1, -1, np.int64)
-        of_series[order] = numbers + 1
-        columns[name] = pa.array(of_series[rows], pa.int32(), mask=of_series[rows] < 0)
-    return pa.table(columns)

@@ -14,7 +14,7 @@ import numpy as np
 
 from timeveil.domain.wording import Progress
 from timeveil.models.series.method.partition import Floats, Labels, balanced_cut, gather_nearest, total_width
-from timeveil.symbols import power_of_two, unit_shapes
+from timeveil.symbols import Representation, power_of_two, unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
 AXES = 12
@@ -30,7 +30,9 @@ ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The matrix ready for work: values of deviation 1, unit centred shapes, and which series are constant.
+    """The matrix ready for work: values of deviation 1, unit centred shapes, and which series have none.
+
+    A shape is the sequence of the features that patterns show, usually the values.
 
     The values of the matrix are these times `scale`, apart from where 0 is.
     """
@@ -41,16 +43,19 @@ class Series:
     scale: float
 
     @classmethod
-    def of(cls, matrix: Floats) -> Series:
+    def of(cls, matrix: Floats, representation: Representation | None = None) -> Series:
         """Scale values so that no square overflows, and work out the shapes."""
         power = float(power_of_two(matrix.min(), matrix.max()))
         middle = float((matrix / power).mean())
         deviation = float((matrix / power).std()) or 1.0
-        values, shapes = np.empty(matrix.shape, np.float32), np.empty(matrix.shape, np.float32)
+        values, parts = np.empty(matrix.shape, np.float32), list[Floats]()
         for first in range(0, len(matrix), ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
             values[rows] = (matrix[rows] / power - middle) / deviation
-            shapes[rows] = unit_shapes(matrix[rows])
+            part = unit_shapes(matrix[rows])
+            part = unit_shapes(representation.features(part)) if representation else part
+            parts.append(part.astype(np.float32))
+        shapes = np.concatenate(parts)
         flat: Floats = np.asarray(~shapes.any(axis=1), np.float32)
         return cls(values, shapes, flat, power * deviation)
 
@@ -137,15 +142,16 @@ class Axes:
     """Principal axes of values and shapes together, for any share of the shapes."""
 
     def __init__(self, series: Series) -> None:
-        count, instants = series.values.shape
+        count, pooled = len(series.values), list[Floats]()
         rows = np.unique(np.linspace(0, count - 1, min(count, AXES_ROWS)).astype(np.int64))
-        pools = min(instants, AXES_INSTANTS)
-        self._starts = np.arange(pools) * instants // pools
-        self._lengths = np.diff(self._starts, append=instants)
-        pooled = [
-            np.add.reduceat(part[rows], self._starts, axis=1, dtype=np.float64) / self._lengths
-            for part in (series.values, series.shapes)
-        ]
+        self._lengths = list[Labels]()  # those of the runs of values, and those of the runs of shapes
+        for part in (series.values, series.shapes):
+            width = part.shape[1]
+            pools = min(width, AXES_INSTANTS)
+            starts = np.arange(pools) * width // pools
+            self._lengths.append(np.diff(starts, append=width))
+            sums = np.add.reduceat(part[rows], starts, axis=1, dtype=np.float64)
+            pooled.append(sums / self._lengths[-1])
         joint = np.concatenate(pooled, axis=1)
         joint -= joint.mean(axis=0)
         # Second moments of values and shapes together: any lean only rescales them, so rows are read once.
@@ -153,21 +159,22 @@ class Axes:
 
     def features(self, series: Series, lean: float) -> Floats:
         """Each row on the axes of the most variance."""
-        pools, instants = len(self._lengths), series.values.shape[1]
-        share = np.repeat([1.0, lean * np.sqrt(instants)], pools)
+        pools, instants = len(self._lengths[0]), series.values.shape[1]
+        share = np.repeat([1.0, lean * np.sqrt(instants)], [pools, len(self._lengths[1])])
         turn = share[:, None] * _principal(self._moments * np.outer(share, share))
-        features: Floats = series.values @ self._spread(turn[:pools])
-        features += series.shapes @ self._spread(turn[pools:])
+        features: Floats = series.values @ _spread(turn[:pools], self._lengths[0])
+        features += series.shapes @ _spread(turn[pools:], self._lengths[1])
         return features
 
     def of_shapes(self, shapes: Floats) -> Floats:
         """Each row on the axes of the most variance of the shapes alone."""
-        pools = len(self._lengths)
-        return shapes @ self._spread(_principal(self._moments[pools:, pools:]))
+        pools = len(self._lengths[0])
+        return shapes @ _spread(_principal(self._moments[pools:, pools:]), self._lengths[1])
 
-    def _spread(self, turn: Floats) -> Floats:
-        """Axes of means over runs of instants as axes of the instants."""
-        return np.repeat(turn / self._lengths[:, None], self._lengths, axis=0).astype(np.float32)
+
+def _spread(turn: Floats, lengths: Labels) -> Floats:
+    """Axes of means over runs of instants as axes of the instants."""
+    return np.repeat(turn / lengths[:, None], lengths, axis=0).astype(np.float32)
 
 
 def _principal(moments: Floats) -> Floats:

@@ -25,7 +25,7 @@ from timeveil.page.charts import bar_chart, candidate_chart, size_chart
 from timeveil.page.markdown import Table
 from timeveil.page.svg import DASHES, ORIGINAL, SHADES, Panel, Picture
 from timeveil.page.wording import counted, share, shortened
-from timeveil.symbols import reconstructed, to_letters
+from timeveil.symbols import to_letters
 
 PRIVATE = "PRIVATE: contains original series; do not pass it on"
 _LISTED, _LETTERS, _ACROSS = 6, 40, 3
@@ -91,13 +91,13 @@ def groups_of(evidence: Evidence, numbers: Sequence[int], *, private: bool) -> l
 
 def _subgroup(evidence: Evidence, run: int, low: Floats, high: Floats, *, private: bool) -> Subgroup:
     published = evidence.published
-    shape = np.full(published.size, np.nan)
-    shape[published.pattern] = reconstructed(published.symbols[run], published.levels[run])
     originals = np.empty((0, published.size))
     if private:
         originals = evidence.records.matrix[evidence.records.run == run]
     letters = to_letters(published.symbols[run])
-    return Subgroup(int(published.rows[run]), letters, fitted(shape, low, high), originals)
+    return Subgroup(
+        int(published.rows[run]), letters, fitted(published.shapes([run])[0], low, high), originals
+    )
 
 
 def overview(published: Published, most: int = 6) -> list[int]:

@@ -39,7 +39,6 @@ from timeveil.errors import RolesError
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs
 from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
 from timeveil.models.stream.evidence import Evidence, Mask, number_of_each, number_of_pairs
-from timeveil.models.stream.judges.groups import contains
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
 
@@ -145,7 +144,8 @@ class _Scene:
         if evidence.generalized:
             labels = [evidence.labels[name].codes[rows] for name in names]
             pairs = zip(names, self.columns, labels, strict=True)
-            self.shown = [Shown(codes, label, contains(evidence, name)) for name, codes, label in pairs]
+            contents = {name: evidence.contains(name, evidence.labels[name].values) for name in names}
+            self.shown = [Shown(codes, label, contents[name]) for name, codes, label in pairs]
         self.original = within(number_of_pairs(self.origin, self.quasi)[0], self.value, self.values)
 
     def by_published_slot(self) -> Chances:

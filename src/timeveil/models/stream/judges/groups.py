@@ -15,11 +15,10 @@ import pyarrow as pa
 
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode, encode_values, fold
-from timeveil.evidence.conditions import EXACT, Alternatives, period_of, share_of
+from timeveil.evidence.conditions import Alternatives
 from timeveil.evidence.published import classes_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import GROUP, SLOT, Evidence, number_of_pairs, whole_numbers
-from timeveil.reading.table import moments
 
 
 def check_groups(evidence: Evidence, findings: Findings) -> None:
@@ -90,44 +89,10 @@ def check_labels(evidence: Evidence, findings: Findings) -> None:
     for name in evidence.columns("quasi"):
         values, labels = evidence.original_column(name), evidence.labels[name]
         # A record in no published group has no label, and is missed elsewhere.
-        labelled = labels.codes[rows] >= 0
-        pairs = distinct_pairs(values.codes[rows[labelled]], labels.codes[rows[labelled]], labels.size)
-        texts, contents, wrong = evidence.texts(name), evidence.contents(name), 0
-        meanings = _meanings(values.values, texts)
-        for value, label in zip(*(column.tolist() for column in pairs[:2]), strict=True):
-            text = labels.values[label].as_py()
-            level = evidence.level_of[name].get(text, EXACT)
-            meaning = meanings[value] if period_of(level) else texts[value]
-            wrong += value not in contents.get(text, ()) or not share_of(level, text, meaning)[-1]
+        labelled = rows[labels.codes[rows] >= 0]
+        shown = Coded(labels.codes[labelled], labels.values)
+        wrong = evidence.wrong_labels(name, values.codes[labelled], shown)
         findings.expect_none("labels", values=wrong, name=name)
-
-
-def _meanings(values: pa.Array, texts: list[str | None]) -> list[str | None]:
-    """Dates as calendar labels read them; other values as they are."""
-    dates = moments(values)
-    if dates is None:
-        return texts
-    days = dates[0].astype("M8[s]").astype(str).tolist()
-    return [None if text is None else day for text, day in zip(texts, days, strict=True)]
-
-
-def label_shares(evidence: Evidence, conditions: Alternatives, classes: pa.Table) -> Floats:
-    """Per class of labels and marks its share that meets the conditions: expected, certain and possible."""
-    share, marks = np.zeros((3, len(classes))), np.asarray(classes.column(-2))
-    columns = dict(zip(conditions.labelled, classes.columns, strict=False))
-    levels = {}
-    for name, column in columns.items():
-        cells, level_of = encode(column), evidence.level_of[name]
-        at = encode(pa.array([level_of.get(text, EXACT) for text in cells.values.to_pylist()], pa.string()))
-        levels[name] = Coded(at.codes[cells.codes], at.values)
-    # Classes that have the same levels in all columns are asked together.
-    combination, count = fold([(level.codes, level.size) for level in levels.values()], len(classes))
-    for number in range(count):
-        part = np.flatnonzero(combination == number)
-        at_level = {name: level.values[int(level.codes[part[0]])].as_py() for name, level in levels.items()}
-        labels = {name: column.take(pa.array(part)) for name, column in columns.items()}
-        share[:, part] = conditions.shares(labels, marks[part], at_level)
-    return share
 
 
 def chances(evidence: Evidence, name: str) -> Callable[[int], Floats]:
@@ -139,18 +104,9 @@ def chances(evidence: Evidence, name: str) -> Callable[[int], Floats]:
     @cache
     def chance(code: int) -> Floats:
         conditions = Alternatives(evidence.release, {name: values[code].as_py()}, [name])
-        return np.asarray(label_shares(evidence, conditions, classes)[0])
+        return np.asarray(evidence.label_shares(conditions, classes)[0])
 
     return chance
-
-
-def contains(evidence: Evidence, name: str) -> Floats:
-    """1 where a published label contains a value of the original, by the codes of both."""
-    labels, contents = evidence.labels[name].values.to_pylist(), evidence.contents(name)
-    matrix = np.zeros((len(labels), evidence.original_column(name).size))
-    for row, text in enumerate(labels):
-        matrix[row, list(contents.get(text, ()))] = 1.0
-    return matrix
 
 
 def bits_lost(evidence: Evidence) -> dict[str, float]:
@@ -165,9 +121,6 @@ def bits_lost(evidence: Evidence) -> dict[str, float]:
         return {evidence.sensitive_column: float(-np.log2(share).mean())}
     lost = {}
     for name, labels in evidence.labels.items():
-        values = evidence.original_column(name)
-        often = np.bincount(values.codes[journeys.complete], minlength=values.size)
-        under = contains(evidence, name) @ often
-        records = under[labels.codes[published]] / often[values.codes[published]]
-        lost[name] = float(np.log2(records).mean())
+        value, shown = evidence.original_column(name).codes, Coded(labels.codes[published], labels.values)
+        lost[name] = evidence.bits_of(name, value[published], shown, value[journeys.complete])
     return lost

@@ -28,15 +28,6 @@ _ROLES = ("slot", "quasi", "keep", "bucket", "sensitive", "count", "group")
 _FIXED_NAMES = ("slot", "bucket", "count", "group")  # roles whose columns are called the same
 
 
-def _is_labels(value: Any) -> bool:
-    """Lists of texts by name of a level, by name of a column."""
-    levels = list(value.values()) if isinstance(value, Mapping) else [value]
-    lists = [
-        listed for level in levels for listed in (level.values() if isinstance(level, Mapping) else [level])
-    ]
-    return all(isinstance(listed, list) and all(isinstance(t, str) for t in listed) for listed in lists)
-
-
 def _is_name_or_costs(value: Any) -> bool:
     if isinstance(value, str):
         return value in ("linear", "quadratic")
@@ -47,7 +38,6 @@ def _is_name_or_costs(value: Any) -> bool:
 _SLOT = Kind("a slot", lambda value: value is None or (isinstance(value, int | str) and value is not True))
 _COST = Kind("linear, quadratic or a list of numbers", _is_name_or_costs)
 _REACH = from_to(0, MOST_SLOTS)
-_LEVELS = Kind("labels by level, by column", _is_labels)
 
 _RECURRING = {"recurring?": one_of("withhold", "invariant"), "forget_after?": from_to(2, MOST_SLOTS)}
 
@@ -86,7 +76,7 @@ MANIFEST = checks.manifest_of(
             "first_slot": _SLOT,
             "last_slot": _SLOT,
         },
-        "levels?": _LEVELS,
+        "levels?": checks.LEVELS,
         "sensitive_columns?": [{"name": TEXT, "role": one_of(*_ROLES), "type": TEXT}],
     },
 )

@@ -41,7 +41,6 @@ from timeveil.evidence.published import (
 )
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
-from timeveil.models.stream.judges.groups import label_shares
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 QUERIES = (WindowCount,)
@@ -83,7 +82,7 @@ def _answer_by_labels(
 ) -> Estimate:
     """Values are beside the records of a group; a label may or may not contain what is asked for."""
     classes = classes_of(evidence.release, conditions.labelled, mark, each=rows)
-    share = label_shares(evidence, conditions, classes)
+    share = evidence.label_shares(conditions, classes)
     expected, certain, possible = (share @ np.asarray(classes["rows"])).tolist()
     listed = marked_rows(evidence.release, mark, share[2] > 0) if rows else None
     return Estimate(expected, low=certain, high=possible, unknown=conditions.unknown, rows=listed)

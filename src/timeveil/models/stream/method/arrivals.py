@@ -52,11 +52,14 @@ class Slots:
     def type(self) -> pa.DataType:
         return pa.int64() if self.granularity is None else pa.string()
 
-    def index(self, times: pa.ChunkedArray) -> Ints:
-        """The slot of each time; where clocks are put back, the repeated hour stays in its last slot."""
+    def index(self, times: pa.ChunkedArray, back: int = 0) -> Ints:
+        """The slot of each time; where clocks are put back, the repeated hour stays in its last slot.
+
+        With `back`, the slot that was so many seconds before it; or slots, where times are their numbers.
+        """
         if self.granularity is None:
-            return np.asarray(times.to_numpy(), np.int64)
-        moments = instants(self.axis, times)
+            return np.asarray(times.to_numpy(), np.int64) - back
+        moments = instants(self.axis, times) - back
         slot = self.granularity.index(clocks(self.axis, moments).settled(moments))
         if outside := int(np.count_nonzero(slot == GAP)):
             message = f"{outside} of {len(slot)} times are in no granule of `{self.granularity.name}`"

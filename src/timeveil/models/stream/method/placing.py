@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
+from timeveil.recoding.groups import Label
 
 Ints = npt.NDArray[np.int64]
 Cells = dict[int, Ints]  # value to the records that have it, in random order
@@ -108,13 +109,6 @@ class Arrivals(NamedTuple):
     def only(self, part: slice) -> Arrivals:
         origins, people = self.true_slots and self.true_slots[part], self.people and self.people[part]
         return Arrivals(self.slots[part], self.records[part], self.codes[part], origins, people)
-
-
-class Label(NamedTuple):
-    """What a generalised group is published with in one column."""
-
-    level: str
-    text: str | None
 
 
 class Final(NamedTuple):
@@ -218,15 +212,13 @@ class Placement:
         if people:
             turns = self.chance.words(number, TURNS, len(values)).argsort().tolist()
             values = [values[turn] for turn in turns]
+        parts = [(origin, value, size) for value in values for origin, size in slot.published[value].items()]
         # The slot's own records first, then guests from ever further: `_trim` takes records off the end.
-        for origin in sorted(origins, reverse=True):
-            for value in values:
-                count = slot.published[value].get(origin, 0)
-                if count:
-                    records = self._take(origin, value, count, people, present, window)
-                    chosen.setdefault(value, []).append(records)
-                    if origin != number:
-                        guests.setdefault(origin, []).extend(records.tolist())
+        for origin, value, size in sorted(parts, key=lambda part: -part[0]):
+            records = self._take(origin, value, size, people, present, window)
+            chosen.setdefault(value, []).append(records)
+            if origin != number:
+                guests.setdefault(origin, []).extend(records.tolist())
         counts = {value: slot.counts[value] for value in sorted(chosen)}
         if people and sum(len(part) for parts in chosen.values() for part in parts) < slot.size:
             counts = self._trim(number, chosen, guests)

@@ -28,7 +28,8 @@ from timeveil.domain.roles import Derived, Roles, require_roles
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, RolesError, raising
 from timeveil.models.stream.parameters import StreamParameters
-from timeveil.recoding import Hierarchy, bad_hierarchy, hierarchy_from
+from timeveil.recoding import Hierarchy
+from timeveil.recoding.groups import hierarchies_for
 
 RESERVED = ("slot", "bucket", "count")  # columns that a release has besides those of the input
 
@@ -106,11 +107,7 @@ def settings_from(roles: Roles, options: StreamParameters) -> Settings:
         raise RolesError(message, hint="name the {respondent} column", code="role-missing")
     if options.generalized:
         refuse_clashes(roles, ("group",))
-    hierarchies = {column: hierarchy_from(source) for column, source in (options.hierarchies or {}).items()}
-    for column in hierarchies:
-        if column not in roles.quasi_columns:
-            message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
-            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
+    hierarchies = hierarchies_for(roles.quasi_columns, options.hierarchies)
     k = (options.k or options.l) if options.generalized else None
     promise = LDiversity(options.l, options.protect_slot, recurring, options.forget_after, k)
     seed = secrets.randbits(128) if options.seed is None else options.seed

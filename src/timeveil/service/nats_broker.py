@@ -1,0 +1,195 @@
+"""NATS JetStream as source and sink: `nats://user@host:4222/STREAM/subject`.
+
+Messages are read by their number in the stream, with a consumer that the server forgets. A slot is sent to
+`subject`, or `subject.<stream>`, on condition that the message before it is still the last of its subject.
+NATS_PASSWORD, NATS_TOKEN or NATS_CREDS (a file) let the user in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+from urllib.parse import SplitResult
+
+import nats
+from nats.errors import AuthorizationError
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.errors import BadRequestError, NotFoundError
+
+from timeveil.errors import TimeveilError, raising
+from timeveil.service.parameters import SINGLE
+from timeveil.service.ports import BATCH, Batch, Sent, absent, away, expired, refused, words_of
+
+T = TypeVar("T")
+_DIGEST = "Timeveil-Digest"
+_TIMEOUT = 5.0
+_FORGOTTEN_AFTER = 60  # seconds without a request after which the server forgets a consumer
+
+
+class _Connection:
+    """A connection that is made when it is first used, and again after an error."""
+
+    def __init__(self, _address: str, parts: SplitResult) -> None:
+        self.stream, self.subject = words_of(parts, 2)
+        host = f"{parts.hostname}:{parts.port or 4222}"
+        self._url, self._user = f"{parts.scheme}://{host}", parts.username
+        self._loop = asyncio.new_event_loop()
+        self.client: Any = None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something with the connection; what goes wrong is one of our errors, and closes it."""
+        try:
+            with raising(_failure, on=Exception):
+                return self._loop.run_until_complete(work)
+        except TimeveilError:
+            self.disconnect()
+            raise
+
+    async def connected(self) -> Any:
+        if self.client is None:
+            wrong: list[Exception] = []
+
+            async def note(error: Exception) -> None:
+                wrong.append(error)
+
+            options: dict[str, Any] = {"user": self._user, "password": os.environ.get("NATS_PASSWORD")}
+            options |= {
+                "token": os.environ.get("NATS_TOKEN"),
+                "user_credentials": os.environ.get("NATS_CREDS"),
+            }
+            # When to try again is decided by the service alone.
+            options |= {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
+            self.client = nats.NATS()
+            try:
+                await self.client.connect(self._url, connect_timeout=_TIMEOUT, error_cb=note, **options)
+            except Exception:
+                if any("authorization" in str(error).lower() for error in wrong):
+                    raise refused() from None
+                raise
+        if not self.client.is_connected:
+            raise away()
+        return self.client
+
+    def disconnect(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.run_until_complete(self._disconnect())
+
+    async def _disconnect(self) -> None:
+        if self.client is not None:
+            with suppress(Exception):
+                await asyncio.wait_for(self.client.close(), _TIMEOUT)
+            self.client = None
+        # What the client leaves running; and its sockets are closed a step later.
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, asyncio.sleep(0.01), return_exceptions=True)
+
+    def close(self) -> None:
+        self.disconnect()
+        self._loop.close()
+
+
+def _failure(cause: Exception) -> TimeveilError:
+    if isinstance(cause, NotFoundError):
+        return absent("stream")
+    return refused() if isinstance(cause, AuthorizationError) else away(cause)
+
+
+class Records(_Connection):
+    """The messages of a subject, by their number in the stream."""
+
+    def __init__(self, address: str, parts: SplitResult) -> None:
+        super().__init__(address, parts)
+        self._next, self._consumer, self._at = "", "", -1
+        self._arrived: list[Any] = []
+
+    def fetch(self, position: Any, wait: float) -> Batch:
+        return self.run(self._fetch(int(position or 0), wait))
+
+    async def _fetch(self, position: int, wait: float) -> Batch:
+        connected = self.client is not None
+        client = await self.connected()
+        if not connected or self._at != position:
+            await self._start(client, position)
+        arrived = self._arrived = list[Any]()
+        self._complete = asyncio.Event()
+        request = {"batch": BATCH, "expires": int(wait * 1e9)}
+        await client.publish(self._next, json.dumps(request).encode(), reply=self._inbox)
+        await client.flush(_TIMEOUT)
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._complete.wait(), wait + _TIMEOUT)
+        if not client.is_connected or not (arrived or self._complete.is_set()):
+            raise away()  # an answer that nothing is there would be an answer
+        # The reply address of a message: ...<stream>.<consumer>.<delivered>.<number>.<...>.<time>.<left>
+        replies = [message.reply.split(".") for message in arrived]
+        numbers = [int(reply[-4]) for reply in replies]
+        self._at = numbers[-1] if numbers else position
+        behind = int(replies[-1][-1]) if replies else 0
+        return Batch([message.data for message in arrived], list(map(str, numbers)), self._at, behind)
+
+    async def _start(self, client: Any, position: int) -> None:
+        """A consumer that begins after the position."""
+        manager = client.jsm(timeout=_TIMEOUT)
+        state = (await manager.stream_info(self.stream)).state
+        if position and state.first_seq > position + 1:
+            raise expired()
+        config = ConsumerConfig(
+            filter_subject=self.subject,
+            deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=position + 1,
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=_FORGOTTEN_AFTER,
+        )
+        consumer = await manager.add_consumer(self.stream, config)
+        self._next = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{consumer.name}"
+        self._inbox, self._at = client.new_inbox(), position
+        await client.subscribe(self._inbox, cb=self._take)
+
+    async def _take(self, message: Any) -> None:
+        """A message, or the server's word that no more come for now."""
+        if (message.headers and "Status" in message.headers) or not message.reply:
+            self._complete.set()
+            return
+        self._arrived.append(message)
+        if len(self._arrived) == BATCH:
+            self._complete.set()
+
+
+class Slots(_Connection):
+    """Slots as messages of a subject, or of one below it for each stream."""
+
+    def last(self, stream: str) -> Sent | None:
+        return self.run(self._last(self._subject(stream)))
+
+    async def _last(self, subject: str) -> Sent | None:
+        manager = (await self.connected()).jsm(timeout=_TIMEOUT)
+        await manager.stream_info(self.stream)
+        try:
+            message = await manager.get_last_msg(self.stream, subject)
+        except NotFoundError:
+            return None
+        headers = message.headers or {}
+        slot = headers.get("Nats-Msg-Id", "").rpartition("/")[2]
+        return Sent(slot, headers.get(_DIGEST, ""), message.seq)
+
+    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> int:
+        return self.run(self._send(self._subject(stream), sent, payload, 0 if after is None else after.at))
+
+    async def _send(self, subject: str, sent: Sent, payload: bytes, after: int) -> int:
+        headers = {"Nats-Msg-Id": f"{subject}/{sent.slot}", _DIGEST: sent.digest}
+        headers["Nats-Expected-Last-Subject-Sequence"] = str(after)
+        with raising(away(), on=BadRequestError):  # another message came first: look again
+            jetstream = (await self.connected()).jetstream(timeout=_TIMEOUT)
+            return int((await jetstream.publish(subject, payload, stream=self.stream, headers=headers)).seq)
+        raise away()
+
+    def _subject(self, stream: str) -> str:
+        """Where the slots of a stream go to: a word of a subject has no dots."""
+        word = re.sub(r"[.%*> ]", lambda letter: f"%{ord(letter[0]):02X}", stream)
+        return self.subject if stream == SINGLE else f"{self.subject}.{word}"

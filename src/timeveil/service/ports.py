@@ -1,0 +1,230 @@
+"""What a stream in service needs of a broker: a source to read records from, a sink to publish slots to.
+
+    nats://host/STREAM/subject      NATS JetStream            timeveil[nats]
+    redis://host/0/key              Redis Streams             timeveil[redis]
+    kafka://host,host/topic         Kafka                     timeveil[kafka]
+    postgresql://host/db#table      a table that grows        timeveil[postgres]
+
+Exactly once rests on the state file: a source is asked for what follows a position that is stored there, and
+a sink knows a slot by its name, so that one sent again is recognised. A password comes from the environment.
+Messages of brokers and their drivers may quote data and are replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+
+from timeveil.domain.release import Release
+from timeveil.errors import BundleError, EngineError, ParameterError, TimeveilError, raising
+from timeveil.folder.opening import folder_name, stream_folder
+from timeveil.judging import verify
+from timeveil.service.parameters import SINGLE
+from timeveil.service.state_file import Pending, StreamRecord
+
+BATCH = 4_096  # messages that are asked for at a time
+AWAY: Final = "broker-failed"
+_KINDS = {
+    "nats": ("nats_broker", "nats://host:4222/STREAM/subject"),
+    "tls": ("nats_broker", "tls://host:4222/STREAM/subject"),
+    "redis": ("redis_broker", "redis://host:6379/0/key"),
+    "rediss": ("redis_broker", "rediss://host:6379/0/key"),
+    "kafka": ("kafka_broker", "kafka://host:9092/topic"),
+    "postgresql": ("growing_table", "postgresql://host/database#table"),
+    "postgres": ("growing_table", "postgresql://host/database#table"),
+}
+"""The module of each kind of address, and how one is written."""
+_SECRET = re.compile(r"pass|secret|token|key", re.IGNORECASE)
+
+
+class Batch(NamedTuple):
+    """Messages in their order, each with an identity of its own, and the position after the last.
+
+    `behind` is how many messages are left, None where that is not known.
+    """
+
+    payloads: list[bytes]
+    names: list[str]
+    position: Any
+    behind: int | None = None
+
+
+class Source(Protocol):
+    """Where records come from. After an error it is closed, and connects again when it is next asked."""
+
+    def fetch(self, position: Any, wait: float) -> Batch:
+        """What follows a position, None for the beginning; nothing if nothing comes within `wait` seconds."""
+
+    def close(self) -> None: ...
+
+
+class Sent(NamedTuple):
+    """The last slot of a stream that a sink has: its name, its digest, and where it is."""
+
+    slot: str
+    digest: str
+    at: Any = None
+
+
+class Outlet(Protocol):
+    """Where messages with slots go to, one after another for each stream."""
+
+    def last(self, stream: str) -> Sent | None: ...
+    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> Any:
+        """Add a slot, whole or not at all, and only if `after` is still the last; where it is then."""
+
+    def close(self) -> None: ...
+
+
+def is_broker(address: str) -> bool:
+    """Whether an address is that of a broker or of a database."""
+    return urlsplit(address).scheme.lower() in _KINDS if "://" in address else False
+
+
+def open_port(address: str, role: str) -> Any:
+    """The `Source` or the `Outlet` of an address."""
+    scheme = address.partition("://")[0].lower()
+    module, example = _KINDS[scheme]
+    error = ParameterError("the address of a broker cannot be read", hint=f"write it as {example}")
+    with raising(error, on=ValueError):
+        parts = urlsplit(address)
+        hosts = [parts.hostname, *([] if scheme == "kafka" else [parts.port])]
+        hidden = parts.password or any(_SECRET.search(name) for name, _ in parse_qsl(parts.query))
+    if hidden:
+        raise ParameterError(
+            "the address of a broker contains a password, which status and jobs would show",
+            hint="remove it, and set a variable: NATS_PASSWORD, REDIS_PASSWORD, KAFKA_PASSWORD or PGPASSWORD",
+        )
+    if not hosts[0] and module != "growing_table":
+        raise error
+    extra = "postgres" if module == "growing_table" else module.partition("_")[0]
+    missing = EngineError(f"the driver for {scheme}:// is missing", hint=f"pip install timeveil[{extra}]")
+    with raising(missing, on=ImportError):
+        port = getattr(import_module(f"timeveil.service.{module}"), role)
+    with raising(error, on=ValueError):
+        return port(address, parts)
+
+
+def words_of(parts: SplitResult, number: int) -> list[str]:
+    """The words of an address's path, of which there must be this many."""
+    words = [unquote(word) for word in parts.path.strip("/").split("/")]
+    if len(words) != number or not all(words):
+        raise ValueError("another number of words")
+    return words
+
+
+def shown(address: str) -> str:
+    """An address as status and messages show it: without a user, and without what is for the driver."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+
+
+def away(cause: object = None) -> TimeveilError:
+    """The broker cannot be reached, which is tried again."""
+    if isinstance(cause, TimeveilError):
+        return cause
+    message = "the broker cannot be reached, or ended the connection"
+    return EngineError(message, hint="check that it is running, and its address", code=AWAY)
+
+
+def refused() -> TimeveilError:
+    """The broker does not let us in, which waiting does not change."""
+    hint = "check the user, and the password in its variable: NATS_PASSWORD, REDIS_PASSWORD, KAFKA_PASSWORD"
+    return EngineError(
+        "the broker does not let the user in", hint=f"{hint} or PGPASSWORD", code="no-permission"
+    )
+
+
+def absent(what: str) -> TimeveilError:
+    """The broker has nothing of the name in the address."""
+    hint = "create it first, or check the address"
+    return EngineError(f"the broker has no {what} of the name in the address", hint=hint, code="file-missing")
+
+
+def expired() -> TimeveilError:
+    """Messages that were not read are gone."""
+    message = "the broker removed messages that were not read yet"
+    hint = "let it keep messages longer; to go on without them, start a new stream with a new {state} file"
+    return EngineError(message, hint=hint, code="records-lost")
+
+
+class MessageSink:
+    """Publishes each slot as one message: JSON with its stream, its name, its manifest and its tables."""
+
+    def __init__(self, outlet: Callable[[], Outlet], *, several: bool) -> None:
+        self._make, self._several = outlet, several
+        self._outlet: Outlet | None = None
+        self._last: dict[str, Sent] = {}  # what was sent by this process, which need not be asked for
+
+    @property
+    def outlet(self) -> Outlet:
+        """The connection, made when it is first needed."""
+        if self._outlet is None:
+            self._outlet = self._make()
+        return self._outlet
+
+    def close(self) -> None:
+        if self._outlet is not None:
+            self._outlet.close()
+            self._outlet = None
+
+    def tidy(self) -> None:
+        """Nothing unfinished is ever left in a broker."""
+
+    def refuse_any(self) -> None:
+        """Refuse a sink with slots in it, before a state file is made for it."""
+        if not self._several and self.outlet.last(SINGLE) is not None:
+            raise self._foreign()
+
+    def refuse_foreign(self, record: StreamRecord, first: Pending | None) -> None:
+        """Refuse slots of another state file: the last is that of this one, or the next, not yet marked."""
+        last = self.outlet.last(self._named(record.name))
+        ours = set() if first is None else {folder_name(first.label)}
+        if last is None or last.slot in ours:
+            return
+        if record.last_published is None or last[:2] != (folder_name(record.last_published), record.digest):
+            raise self._foreign()
+
+    def publish(self, pending: Pending, release: Release) -> tuple[bool, str]:
+        """Send a slot; whether it is new, and the digest of its message."""
+        stream, slot = self._named(pending.name), folder_name(pending.label)
+        payload = _payload(stream, pending.label, release)
+        sent = Sent(slot, hashlib.sha256(payload).hexdigest())
+        last = self._last.pop(stream, None) or self.outlet.last(stream)
+        if last is not None and last.slot == slot:
+            if last.digest != sent.digest:
+                raise self._foreign()
+            return False, sent.digest
+        # Nothing is published before it is verified.
+        if not verify(release):
+            hint = "please report it; nothing was published"
+            raise BundleError("a slot does not keep its promise", hint=hint, code="not-verified")
+        at = self.outlet.send(stream, sent, payload, last)
+        self._last[stream] = sent._replace(at=at)
+        return True, sent.digest
+
+    def _named(self, stream: str) -> str:
+        return stream_folder(stream) if self._several else SINGLE
+
+    def _foreign(self) -> BundleError:
+        message = "the last slot that the broker has was not published with this state file"
+        hint = "name the {state} file of those slots, or another {out}"
+        return BundleError(message, hint=hint, code="slot-differs")
+
+
+def message_sink(address: str, *, several: bool) -> MessageSink:
+    """The sink of an address."""
+    return MessageSink(partial(open_port, address, "Slots"), several=several)
+
+
+def _payload(stream: str, slot: str | int, release: Release) -> bytes:
+    """The same bytes for the same slot."""
+    tables = {name: table.to_pylist() for name, table in release.tables.items()}
+    content = {"stream": stream, "slot": slot, "release": dict(release.manifest), "tables": tables}
+    return json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()

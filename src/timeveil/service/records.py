@@ -1,0 +1,150 @@
+"""Records of a broker: how one is read from a message, how several become a table, and which are to blame."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from timeveil.domain.roles import REST, Roles
+from timeveil.domain.wording import counted
+from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError, spell
+
+REFUSED = (InputError, RolesError, ParameterError)
+"""What is wrong with a record, and not with the service."""
+_DIGIT = re.compile(r"[0-9]")
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+
+@dataclass(slots=True)
+class Record:
+    """A record by the message that it came in, as it was written, and its cells as text.
+
+    `at` is its time as Arrow holds it, once that was read.
+    """
+
+    name: str
+    raw: bytes
+    cells: dict[str, str | None]
+    at: int = 0
+
+
+class Columns:
+    """The columns that a record must have: those with a role, and the one that separates streams."""
+
+    def __init__(self, roles: Roles, stream_by: str | None) -> None:
+        self._published = tuple(roles.columns)
+        self.columns = tuple(dict.fromkeys((*self._published, *([stream_by] if stream_by else []))))
+        self._column_set, self.time = {*self.columns}, str(roles.time)
+        self._ignored = None if roles.drop == REST else {*roles.drop}
+
+    def parsed(self, name: str, line: bytes) -> Record:
+        """A record of plain cells, with exactly the columns that have a role."""
+        try:
+            cells = _DECODER.decode(line.decode())
+        except (ValueError, RecursionError):
+            cells = None
+        if not isinstance(cells, dict) or not all(map(_is_plain, cells.values())):
+            hint = "send one JSON object for each record, with a plain value for each column"
+            message = "the record is not a JSON object of plain values"
+            raise InputError(message, hint=hint, code="bad-record")
+        for key, cell in cells.items():
+            if isinstance(cell, bool):
+                cells[key] = "true" if cell else "false"
+        columns = self.columns
+        if cells.keys() == {self.time}:  # a heartbeat
+            return Record(name, line, cells)
+        if cells.keys() == self._column_set:
+            return Record(name, line, cells)
+        if missing := [column for column in columns if column not in cells]:
+            message = f"the record has no column {', '.join(f'`{column}`' for column in missing)}"
+            raise RolesError(message, hint="send every column that has a role", code="column-missing")
+        if self._ignored is not None and (more := cells.keys() - {*columns} - self._ignored):
+            message = f"the record has {counted(len(more), 'column')} without a role"
+            raise RolesError(message, hint="name them in {drop}", code="column-without-role")
+        return Record(name, line, {column: cells[column] for column in columns})
+
+    def table(self, records: Sequence[Record], kind: pa.DataType) -> pa.Table:
+        """Records as a table with times of this type; columns to leave out are there, and empty."""
+        columns: dict[str, Any] = {}
+        for name in self._published:
+            if name == self.time:
+                moments = pa.array([record.at for record in records], pa.int64())
+                is_date = pa.types.is_date32(kind)
+                columns[name] = (moments.cast(pa.int32()) if is_date else moments).cast(kind)
+            else:
+                columns[name] = pa.array([record.cells[name] for record in records], pa.string())
+        ignored = dict.fromkeys(self._ignored or (), pa.nulls(len(records), pa.string()))
+        return pa.table({**columns, **ignored})
+
+
+def sifted(
+    items: list[Any],
+    check: Callable[[Sequence[Any]], None],
+    reject: Callable[[Any, TimeveilError], None],
+    *,
+    alone: bool = False,
+) -> list[Any]:
+    """The items that pass a check together; those to blame are found by halves, and rejected.
+
+    With `alone`, items pass or fail by themselves, and none is checked again with others.
+
+    >>> def check(numbers):
+    ...     if 3 in numbers:
+    ...         raise InputError("three", hint="")
+    >>> sifted([1, 2, 3, 4], check, lambda item, error: print(item, error.message))
+    3 three
+    [1, 2, 4]
+    """
+    accepted: list[Any] = []
+    waiting = [items]
+    while waiting:
+        part = waiting.pop()
+        try:
+            check(part if alone else [*accepted, *part])
+        except REFUSED as error:
+            if len(part) == 1:
+                reject(part[0], error)
+            else:
+                middle = len(part) // 2
+                waiting += [part[middle:], part[:middle]]
+        else:
+            accepted += part
+    return accepted
+
+
+def _is_plain(cell: object) -> bool:
+    return not isinstance(cell, dict | list)
+
+
+def form_of(text: str | None) -> str:
+    """How a time is written: times of one form are read alike, however many are read together.
+
+    >>> form_of("2024-03-31"), form_of("7") == form_of("123")
+    ('0000-00-00', True)
+    """
+    if text is None:
+        return ""
+    return "0" if text.isdigit() and len(text) < 8 else _DIGIT.sub("0", text)
+
+
+def late_record() -> InputError:
+    """The slot of a record is complete."""
+    hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
+    return InputError("the record belongs to a slot that is complete", hint=hint, code="late")
+
+
+def gap_before(gap: int, most: int) -> InputError:
+    """A record is too far ahead of those before it."""
+    message = f"gap of {gap:,} empty slots before the record; at most {most:,} are allowed"
+    hint = "check for a wrong clock, because all of these slots would become final"
+    return InputError(message, hint=hint, code="gap", facts={"gap": gap})
+
+
+def reason_of(error: TimeveilError) -> str:
+    """Why a record was put aside, for its file in the quarantine."""
+    return f"{error.message}\n\nhint: {spell(error.template, 'command')}\n\ncode: {error.code}\n"

@@ -1,0 +1,247 @@
+"""Streams behind real brokers, killed, away or refused: every slot once, and the same as a table's."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.docs.pages import ROOT
+from tests.postgres import database
+from tests.service.broker_kills import Killed
+from tests.service.brokers import KINDS, Nats, Redis, broker
+from tests.service.feeds import OPTIONS, line, published, rows_for
+from tests.service.inboxes import parameters
+from tests.service.processes import Nursery, nursery
+
+import timeveil as tv
+from timeveil.service import feed, running, status
+from timeveil.service.feed import FeedService
+from timeveil.service.ports import message_sink, open_port
+
+PASSWORD = "CANARY-password"  # noqa: S105 (not a real one)
+STEPS = (3, 9)
+"""Steps that a start is killed at, one start after the other."""
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Nursery]:
+    with nursery() as processes:
+        yield processes
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "FIRST_DELAY", 0.05)
+    monkeypatch.setattr(feed, "IDLE", 0.2)
+
+
+def opened(place: Any, root: Path, out: Any = None, state: str = "s.db", **options: Any) -> FeedService:
+    sink = message_sink(place.sink, several=False) if out is None else out
+    source = open_port(place.source, "Records")
+    options = {"seed": 7, **options}
+    return FeedService(source, place.source, sink, root / state, parameters(roles=ROLES), **options)
+
+
+ROLES = tv.Roles(time="day", quasi=["age"], sensitive=["ill"], drop="rest")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_and_started_again(kind: str, tmp_path: Path, children: Nursery) -> None:
+    """More kills of each kind: `python -m tests.service.broker_kills`."""
+    stream = Killed(kind, tmp_path / kind, rows_for(4))
+    for step in STEPS:
+        assert stream.run(children, crash_at=step)
+    assert not stream.run(children)
+    stream.check()
+    # Nothing is taken twice, and a stream that ended stays as it is.
+    assert not stream.run(children)
+    stream.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_records_that_come_later_and_slots_of_another_stream(kind: str, tmp_path: Path) -> None:
+    rows, place = rows_for(4), broker(kind).new()
+    half = len(rows) // 2
+    place.put(*map(line, rows[:half]))
+    with opened(place, tmp_path, tmp_path / "out") as service:
+        assert service.run().records == half
+    place.put(*map(line, rows[half:]))
+    with opened(place, tmp_path, tmp_path / "out") as service:
+        assert service.run().records == len(rows) - half
+        service.close_streams()
+    assert tv.open_release(tmp_path / "out").tables == published(rows)
+    with opened(place, tmp_path, state="t.db") as service:
+        service.run()
+        service.close_streams()
+    with pytest.raises(tv.BundleError, match="not published with this state file"):
+        opened(place, tmp_path, state="u.db")
+
+
+@pytest.mark.parametrize("kind", [Nats, Redis])
+def test_a_server_that_goes_away_and_comes_back(kind: Any, tmp_path: Path) -> None:
+    server = kind()
+    try:
+        rows, place = rows_for(6), server.new()
+        half = len(rows) // 2
+        place.put(*map(line, rows[:half]))
+        said: list[str] = []
+        with opened(place, tmp_path, say=said.append) as service:
+            service.run()
+            place.put(*map(line, rows[half:]))
+            server.server.stop()
+            back = threading.Timer(0.4, server.server.start)
+            back.start()
+            service.run()
+            service.close_streams()
+            back.join()
+        assert any("trying again" in text for text in said)
+        slots = place.slots()
+        for name, table in published(rows).items():
+            assert [row for slot in slots for row in slot["tables"][name]] == table.to_pylist()
+        assert status(tmp_path / "s.db").last_error is None
+    finally:
+        server.server.stop()
+
+
+def test_who_is_not_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong credentials are not tried again, and are in no message."""
+    users = f'authorization {{ users = [{{user: "clinic", password: "{PASSWORD}"}}] }}'
+    guarded = (Nats(users), Redis("--requirepass", PASSWORD))
+    place = broker("postgres").new()
+    database().run("DROP ROLE IF EXISTS nobody_here", "CREATE ROLE nobody_here LOGIN")
+    ports = [server.server.port for server in guarded]
+    addresses = [
+        f"nats://clinic@127.0.0.1:{ports[0]}/S/s.in",
+        f"redis://127.0.0.1:{ports[1]}/0/in",
+        place.source.replace("postgres@", "nobody_here@"),
+    ]
+    try:
+        for variable in ("NATS_PASSWORD", "REDIS_PASSWORD"):
+            monkeypatch.setenv(variable, f"{PASSWORD}-wrong")
+        for address in addresses:
+            with closing(open_port(address, "Records")) as source, pytest.raises(tv.EngineError) as refused:
+                source.fetch(None, 0.1)
+            assert refused.value.code == "no-permission", address
+            assert PASSWORD not in str(refused.value)
+        monkeypatch.setenv("REDIS_PASSWORD", PASSWORD)
+        with closing(open_port(addresses[1], "Records")) as source:
+            assert source.fetch(None, 0.1).payloads == []
+    finally:
+        for server in guarded:
+            server.server.stop()
+
+
+def test_an_address_with_a_password_is_refused(tmp_path: Path) -> None:
+    addresses = [
+        f"nats://clinic:{PASSWORD}@host/S/s",
+        f"redis://:{PASSWORD}@host/0/s",
+        f"kafka://clinic:{PASSWORD}@host/s",
+        f"postgresql://clinic:{PASSWORD}@host/db#s",
+        f"nats://host/S/s?token={PASSWORD}",
+    ]
+    for address in addresses:
+        with pytest.raises(tv.ParameterError, match="contains a password") as refused:
+            open_port(address, "Records")
+        assert PASSWORD not in str(refused.value)
+    for address in ("nats://host/S", "redis://host/x/s", "kafka://host/", "nats:///S/s"):
+        with pytest.raises(tv.ParameterError, match="cannot be read"):
+            open_port(address, "Records")
+
+
+def test_a_key_that_shows_after_a_larger_one(tmp_path: Path) -> None:
+    """Two writers: the one that began first commits last, and its row is not passed over."""
+    place = broker("postgres").new()
+    row = "VALUES ('2024-01-01', '1', 'a', 's')"
+    insert = f"INSERT INTO {place.name}_in (day, age, ill, site) {row}"
+    with closing(open_port(place.source, "Records")) as source, database().connect() as slow:
+        with slow.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(insert)
+            database().run(insert)  # another connection; commits at once
+            assert source.fetch(None, 0.1).payloads == []
+            cursor.execute("COMMIT")
+        assert source.fetch(None, 1.0).names == ["1", "2"]
+
+
+def test_messages_that_the_broker_removed(tmp_path: Path) -> None:
+    """They are lost, which is said; the service does not go on as if they had not been."""
+    import asyncio
+
+    import nats
+
+    place = broker("nats").new()
+    place.put(*map(line, rows_for(2)))
+    with closing(open_port(place.source, "Records")) as source:
+        position = source.fetch(None, 0.2).position
+        assert source.fetch(position, 0.1).payloads == []
+
+    async def purge() -> None:
+        client = await nats.connect(place.source.rsplit("/", 2)[0])
+        await client.jetstream().purge_stream(place.name)
+        await client.close()
+        await asyncio.sleep(0.01)
+
+    place.put(*map(line, rows_for(2)))
+    asyncio.run(purge())
+    with closing(open_port(place.source, "Records")) as source, pytest.raises(tv.EngineError) as lost:
+        source.fetch(position, 0.1)
+    assert lost.value.code == "records-lost"
+
+
+def test_a_service_that_follows_stops_when_asked(tmp_path: Path, children: Nursery) -> None:
+    place, said = broker("nats").new(), tmp_path / "said"
+    place.put(*map(line, rows_for(6)))
+    numbers = tmp_path / "stream.prom"
+    command = f"publish-stream {place.source} --state {tmp_path}/s.db --out {tmp_path}/out {OPTIONS} --follow"
+    moment = {
+        "kill_once": tmp_path / "out" / "slots" / "2024-01-03",
+        "kill_after": 0.1,
+        "signal": signal.SIGTERM,
+    }
+    assert children(f"{command} --log-json --metrics {numbers}", said, **moment) == 0
+    assert "timeveil_slots_published_total 3" in numbers.read_text()
+    logged = [json.loads(text) for text in said.read_text().splitlines() if text.startswith("{")]
+    assert all(entry["level"] == "warning" for entry in logged)
+    assert status(tmp_path / "s.db").last_error is None
+
+
+def test_a_broker_that_is_not_there(
+    tmp_path: Path, children: Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "ATTEMPTS", 2)
+    begun = time.monotonic()
+    for address in ("nats://127.0.0.1:9/S/s", "redis://127.0.0.1:9/0/s", "postgresql://127.0.0.1:9/db#s"):
+        source = open_port(address, "Records")
+        service = FeedService(source, address, tmp_path / "out", tmp_path / "s.db", parameters(roles=ROLES))
+        with pytest.raises(tv.EngineError, match="cannot be reached"), service:
+            service.run()
+        assert (status(tmp_path / "s.db").last_error or {})["code"] == "broker-failed"
+    assert time.monotonic() - begun < 30
+
+
+def test_the_units_in_the_documentation_run(tmp_path: Path, children: Nursery) -> None:
+    """Their command lines, with another address and other paths, and an end."""
+    page = (ROOT / "docs" / "how-to" / "run-a-stream-behind-a-broker.md").read_text("utf-8")
+    unit = re.search(r"^ExecStart=\S+ (.*)$", page, re.MULTILINE)
+    image = re.search(r"^ENTRYPOINT (.*)$", page, re.MULTILINE)
+    assert unit
+    assert image
+    for number, words in enumerate((unit[1].split(), json.loads(image[1])[1:])):
+        place, root = broker("nats").new(), tmp_path / str(number)
+        root.mkdir()
+        rows = [{"day": row[0], "diagnosis": row[2]} for row in rows_for(12)]
+        place.put(*(json.dumps(row).encode() for row in rows))
+        paths = {"--state": f"{root}/s.db", "--out": f"{root}/out", "--metrics": f"{root}/n.prom"}
+        for option in paths.keys() & {*words}:
+            words[words.index(option) + 1] = paths[option]
+        words[1], words[words.index("--follow")] = place.source, "--close"
+        assert children(" ".join(words), root / "said") == 0, (root / "said").read_text()
+        assert len(list((root / "out" / "slots").iterdir())) == 12
