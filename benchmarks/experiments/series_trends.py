@@ -130,6 +130,15 @@ def customized(metric: str, *, up: bool) -> Test:
     return test
 
 
+def scales(one: dict[str, Any]) -> bool | None:
+    """From the smallest number of series to the largest, time grows as they do, or by a fifth more."""
+    rows = one.get("estimating", ())
+    seconds = [row["ranges_s"] + row["symbols_s"] for row in rows]
+    if len(rows) < 2:
+        return None
+    return bool(seconds[-1] / seconds[0] <= 1.2 * rows[-1]["rows"] / rows[0]["rows"])
+
+
 def covered(one: dict[str, Any]) -> bool | None:
     rows = [row for some in one.get("customized", {}).values() for row in some]
     return all(row["covered"] in (None, 1.0) for row in rows) if rows else None
@@ -166,6 +175,7 @@ TRENDS = (
     Trend("Fig. 11", "Naive (top-down) takes about as long as TGA", naive_like_tga),
     Trend("Fig. 11", "BFP2KA is much slower than all", slowest),
     Trend("Fig. 12a", "estimating costs more with more overlap", customized("estimating_s", up=True)),
+    Trend("Fig. 12b", "estimating takes time in proportion to the series", scales),
     Trend("Fig. 13a", "PSQ precision rises with the overlap", customized("psq_precision", up=True)),
     Trend("Fig. 13a", "the same at one tolerance", customized("psq_precision_one", up=True)),
     Trend("Fig. 13a", "PRQ precision rises with the overlap", customized("prq_precision", up=True)),

@@ -211,7 +211,7 @@ def test_what_is_no_ledger_is_wrong_usage(command: str, cli: Cli) -> None:
     for path in ("time", "nothing", "time/data.parquet"):
         said = cli(f"{command} time --ledger {path}")
         assert (said.code, said.out) == (2, "")
-        assert said.err.endswith("\n\nhint: name the file that --ledger made\n")
+        assert said.err.endswith("\n\nhint: name what --ledger made\n")
 
 
 @pytest.mark.parametrize("kind", KINDS)

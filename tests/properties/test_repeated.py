@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -287,3 +288,28 @@ def test_a_joint_label_is_counted_in_people_not_in_rows():
         allow_loss=True,
     )
     assert release.manifest["counts"]["withheld"] == 5
+
+
+def test_local_after_a_correction_is_not_held_up_by_one_block_of_everything():
+    """Few people of a group are corrected; where they may be withheld, the others stay as fine as before."""
+    rng, rows = np.random.default_rng(1), 600
+    age = rng.integers(3, size=rows)
+    days = np.sort(rng.integers(60, size=rows)).tolist()
+    when = pa.array([dt.date(2020, 1, 1) + dt.timedelta(day) for day in days])
+    cases = pa.table({"who": np.arange(rows), "case": np.arange(rows), "when": when, "age": age})
+    cases = cases.append_column("sex", pa.array(rng.integers(2, size=rows)))
+    corrected_age = np.where(rng.random(rows) < 0.05, (age + 1) % 3, age)
+    roles = tv.Roles(respondent="who", time="when", quasi=["age", "sex"], event="case")
+    options = {
+        "granularities": ["day", "week", "month", "all"],
+        "hierarchies": dict.fromkeys(["age", "sex"], "suppression"),
+        "allow_loss": True,
+    }
+    _, first = tv.generalize_time(cases.slice(0, 420), roles, 3, recode="local", suppress=0.03, **options)
+    later = cases.set_column(3, "age", pa.array(corrected_age))
+    options |= {"after": [first], "suppress": 0.3}
+    release, ledger = tv.generalize_time(later, roles, 3, recode="local", **options)
+    assert tv.verify(release, ledger)
+    # One block of everything withholds nobody, and then a row loses 1.72 bits.
+    assert release.manifest["granularity"] == "day"
+    assert tv.measure(release, ledger, windows=0).bits_per_row < 1.2

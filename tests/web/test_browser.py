@@ -40,7 +40,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     app = App(Settings(root, port=port))
-    config = uvicorn.Config(app.asgi, port=port, log_level="critical", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app.asgi, port=port, log_level="critical", ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

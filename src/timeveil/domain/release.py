@@ -69,6 +69,10 @@ class Deferred:
     def read(self) -> pa.Table:
         return self._table
 
+    def forget(self) -> None:
+        """Let go of the table, which is made again if it is read again."""
+        vars(self).pop("_table", None)
+
     @property
     def num_rows(self) -> int:
         return int(self._table.num_rows)

@@ -107,7 +107,8 @@ def explore(
         if loss not in losses:
             message = f"`{loss}` cannot be measured because that part was not published"
             raise ParameterError(message, hint=f"compare by one of {', '.join(losses)}")
-        return Setting(value, losses[loss], risks[risk], losses, risks, facts)
+        ways = ledger.facts.get("bits", {})
+        return Setting(value, losses[loss], risks[risk], losses, risks, facts, ways=ways)
 
     results = _all(attempt, name, settings, threads, progress, each)
     return Exploration(model, name, results, loss, risk, outsider.as_dict(), max_loss, max_risk)

@@ -13,8 +13,9 @@ from typing import Any
 
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger, Release
+from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.run import Run
+from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
 from timeveil.folder import open_ledger, open_release
@@ -49,6 +50,10 @@ def publish(
     outcomes = list[Outcome]()
 
     def judge(written: Release) -> Verdict:
+        for part in release.parts.values():
+            if isinstance(part, Deferred) and written is not release:
+                part.forget()  # what was written has the same rows
+        give_back_memory()
         verdict, explanation = _judged(run, gather(written, ledger), progress)
         outcomes.append(Outcome(release, ledger, verdict, explanation))
         return verdict

@@ -249,6 +249,8 @@ def serve(settings: Settings, say: Callable[[str], None], *, expose: bool = Fals
         log_level="critical",
         access_log=False,
         server_header=False,
+        ws="none",
+        lifespan="off",
         limit_concurrency=100,
         timeout_graceful_shutdown=2,
     )

@@ -7,6 +7,7 @@ import pytest
 import timeveil as tv
 from timeveil.datasets import clinic_visits
 from timeveil.explore import profiling
+from timeveil.explore.exploration import exploration_lines
 
 ROLES = tv.Roles(respondent="patient", time="taken_at", quasi=["sex"], drop="rest")
 
@@ -38,3 +39,15 @@ def test_ways_are_tried_only_where_asked_for_and_affordable(monkeypatch: pytest.
     monkeypatch.setattr(profiling, "MOST_ROWS", 799)
     large = tv.profile(table, 3, "month", ways=True)
     assert (large.ways, large.ways_left_out) == ((), "the table has more than 799 rows")
+
+
+def test_an_exploration_says_what_local_would_save() -> None:
+    """At the setting that is best, and only if all rows are made coarser alike."""
+    table = clinic_visits(rows=800, people=150)
+    for recode in ("global", "local"):
+        found = tv.explore(tv.generalize_time, table, ROLES, k=[3, 5], recode=recode)
+        words = " ".join(" ".join(exploration_lines(found, "visits.csv")).split())
+        facts = tv.generalize_time(table, ROLES, k=3, recode=recode)[1].facts.get("bits", {})
+        assert found.settings[0].ways == facts
+        said = f"At k 3, `--recode local` would lose {facts.get('local', 0):.1f} bits a row"
+        assert (said in words) == (recode == "global"), words

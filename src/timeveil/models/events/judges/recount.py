@@ -128,10 +128,11 @@ def _counted(
                 groups = visits.groups(firsts)
                 numbers.append(_numbers(groups.people, groups.rows, evidence.k))
                 continue
-            # Granules that are made of others are counted from these.
+            # Granules that are made of others are counted from these, where that saves much.
             finer = next(c for c in reversed(cells) if np.array_equal(firsts[c.granules], firsts))
             crowd, coarser = finer.at(firsts)
-            cells.append(coarser)
+            if len(coarser.rows) < len(finer.rows) // 2:
+                cells.append(coarser)
             numbers.append(_numbers(crowd, coarser.rows, evidence.k))
         return numbers
 

@@ -39,9 +39,7 @@ from timeveil.models.events.method.sweep import WITHHELD, Decoys, sweep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-BLOCKS = (
-    2  # global answers of the fewest bits that rows at steps of their own are tried in, if more is promised
-)
+BLOCKS = 2  # global answers of few bits that steps are tried in too, if more than k people is promised
 MOST_COMBINATIONS = 64  # combinations of levels that are all tried; with more, one chain of them is
 
 
@@ -75,7 +73,7 @@ def recode_rows(
     blocks = [next(filter(is_feasible, scale.steps[::-1]), answer)]
     if not counts.order.is_finer(answer, blocks[0]):
         blocks.append(answer)  # weeks do not refine months, so that the answer may lose less
-    if counts.guard:
+    if counts.guard or counts.earlier:
         # What stays open has to keep the promise too, and does so sooner inside of nodes that lose little.
         blocks += [answer, *islice(filter(is_feasible, scale.steps), BLOCKS)]
     return min((_sweep(scale, within, seed) for within in dict.fromkeys(blocks)), key=scale.loss)
@@ -210,13 +208,12 @@ class Scale:
         return bits
 
     def loss(self, recoding: Recoding) -> tuple[float, float]:
-        """The rows that are withheld, and the bits that a published row loses on average."""
-        rows, step = self.cells.rows, recoding.cells.step
-        bits = np.zeros(len(rows))
+        """The bits that a row loses on average, a withheld one as at the coarsest step; a published row."""
+        rows, step, bits = self.cells.rows, recoding.cells.step, self.bits(self.steps[-1])
         for number, node in enumerate(recoding.steps):
             bits[step == number] = self.bits(node)[step == number]
-        published = float(rows[step >= 0].sum())
-        return float(rows.sum()) - published, float(bits @ rows) / published
+        shown = step >= 0
+        return float(np.average(bits, weights=rows)), float(np.average(bits[shown], weights=rows[shown]))
 
     def at(self, levels: tuple[int, ...]) -> list[Node]:
         """The steps at these levels, from fine to coarse."""
