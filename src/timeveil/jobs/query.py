@@ -98,9 +98,8 @@ class Question(Parameters):
         """The answer in words and as data; `say` is called with remarks."""
         model = str(release.manifest["model"])
         refuse_other_models(type(self).table(), vars(self), model)
-        if model == "patterns":
-            return _of_patterns(release, self)
-        return (_of_series if model == "series" else _of_rows)(release, self, say)
+        answer = {"patterns": _of_patterns, "series": _of_series}.get(model, _of_rows)
+        return answer(release, self, say)
 
 
 def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
@@ -176,7 +175,7 @@ def _finite(number: float) -> float | None:
     return None if math.isinf(number) else number
 
 
-def _of_patterns(release: tv.Release, options: Question) -> tuple[str, dict[str, Any]]:
+def _of_patterns(release: tv.Release, options: Question, _say: Say) -> tuple[str, dict[str, Any]]:
     """The support of a pattern, the confidence of a rule, or the strongest patterns."""
     from timeveil.models.patterns.evidence import Evidence
     from timeveil.models.patterns.words import confidence_lines, support_lines, top_lines
