@@ -481,7 +481,7 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
         "`s` varies within a person",
         "one value",
     ),
-    "quasi": (wide, f"{BAD_WIDE} {SOME} --quasi q1", 2, "no option `--quasi`", ""),
+    "quasi": (wide, f"{BAD_WIDE} {SOME} --quasi q1", 2, "column `q1` has more than one role", ""),
 }
 
 
@@ -631,7 +631,7 @@ BAD_QUESTIONS = {
         "--between 2024-01-01 2024-02-01",
         "`--between` applies to releases of events or a stream only",
     ),
-    "where": ("--where tariff=night", "`--where` applies to releases of events or a stream only"),
+    "where": ("--where tariff=night", "the release has no column `tariff`"),
     "any": ("--any", "`--any` applies to releases of events or a stream only"),
 }
 

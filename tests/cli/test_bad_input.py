@@ -181,7 +181,8 @@ CASES: dict[str, tuple[Callable[[], None], str, int, str, str]] = {
     "ledger in the release": (csv, f"{RUN} --k 2 --ledger out/ledger", 2, "which is published", "outside"),
     "ledger exists": (csv, f"{RUN} --k 2 --ledger in.csv", 2, "`in.csv` exists already", "another name"),
     "no such format": (csv, f"{RUN} --k 2 --format xlsx", 2, "`format` must be one of", "--format"),
-    "no such engine": (csv, f"{RUN} --k 2 --engine spark", 2, "`engine` must be one of", "duckdb"),
+    "no such engine": (csv, f"{RUN} --k 2 --engine hive", 2, "`engine` must be one of", "duckdb"),
+    "text file in Spark": (csv, f"{RUN} --k 2 --engine spark", 2, "guesses the types", "DataFrame"),
     "memory limit without DuckDB": (
         csv,
         f"{RUN} --k 2 --memory-limit 1GB",

@@ -128,7 +128,11 @@ def test_an_interrupted_demo_leaves_nothing(cli: Cli, monkeypatch: pytest.Monkey
     ("line", "message", "hint"),
     [
         ("generalise-time", "there is no command `generalise-time`", "did you mean `generalize-time`?"),
-        ("dance", "there is no command `dance`", "there are profile, generalize-time, publish-stream"),
+        (
+            "dance",
+            "there is no command `dance`",
+            "there are suggest, profile, generalize-time, publish-stream",
+        ),
         ("verify", "`DIR` is missing", "release folder, such as published"),
         ("verify out --leger x", "there is no option `--leger`", "did you mean `--ledger`?"),
         ("attack out", "`--ledger` is missing", "--ledger NAME.ledger"),

@@ -16,7 +16,7 @@ PYTHON = re.compile(r"\w=[\w\"'\[.(]")
     ("options", "hint"),
     [
         ("--k 2 --granularity business-month", "--gaps suppress"),
-        ("--k 2 --engine spark", "--engine memory"),
+        ("--k 2 --engine hive", "--engine memory"),
         ("--k 2 --suppress 3", "--suppress 0.01"),
         ("--k 3 --granularity week", "--suppress 0.25"),
     ],

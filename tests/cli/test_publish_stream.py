@@ -243,7 +243,7 @@ def test_status_tells_the_last_error(cli: Cli) -> None:
 
 
 SERVICE_REFUSED = {
-    "no state": (SERVE.replace("--state s.db", ""), "IN is a folder, and `state` is missing"),
+    "no state": (SERVE.replace("--state s.db", ""), "IN is a folder or a broker, and `state` is missing"),
     "ledger": (f"{SERVE} --ledger ledger", "a stream in service has no ledger"),
     "follow and close": (f"{SERVE} --follow --close", "`follow` and `close` exclude"),
     "poll alone": (f"{SERVE} --poll 9", "`poll` applies with `follow` only"),

@@ -6,6 +6,7 @@ The order of published rows follows from what is published and from nothing else
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,11 +95,12 @@ class Facts(Mapping[str, Any]):
     """
 
     def __init__(self, known: Mapping[str, Any], later: Mapping[str, Callable[[], Any]]) -> None:
-        self._known, self._later = dict(known), dict(later)
+        self._known, self._later, self._lock = dict(known), dict(later), threading.Lock()
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._later:
-            self._known[name] = self._later.pop(name)()
+        with self._lock:  # a ledger is written while others read it
+            if name in self._later:
+                self._known[name] = self._later.pop(name)()
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -10,6 +10,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.evidence.published import require
 from timeveil.judging import attack, gather, measure
 from timeveil.models import method_of, part
 from timeveil.models.events.parameters import Adversary, EventParameters
@@ -44,7 +45,9 @@ def profile(
     recoding is tried as well, unless the table has more than 50,000 rows. With `l`, the table is a stream of
     slots. A table of series or of items has a profile of its own; with `min_support`, that of patterns.
     """
-    values = {name: value for name, value in (("k", k), ("l", l), ("min_support", min_support)) if value}
+    require(Relation, relation)
+    values = {"k": k, "l": l, "min_support": min_support}
+    values = {name: value for name, value in values.items() if value is not None}
     model = _model(relation.roles, values)
     if model != EventParameters.model:
         risk: AnyProfile = part(model, "judges.profile").profile(relation, {**values, "slot": slot})

@@ -127,7 +127,8 @@ def lists_hint(error: TimeveilError, columns: Mapping[str, Any]) -> TimeveilErro
 def refuse_other_models(lines: Mapping[str, Parameter], typed: Mapping[str, Any], model: str) -> None:
     """Refuse an option about other models than that of the release: it would be ignored."""
     for name, declared in lines.items():
-        if declared.models and model not in declared.models and typed[name] not in (None, False, []):
+        is_set = typed[name] not in (None, []) and typed[name] is not False  # 0 is set
+        if declared.models and model not in declared.models and is_set:
             contents = " or ".join(parameters_of(model).contents for model in declared.models)
             hint = f"leave {declared.typed} out"
             raise ParameterError(f"`{declared.typed}` applies to releases of {contents} only", hint=hint)

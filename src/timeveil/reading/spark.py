@@ -203,6 +203,8 @@ class SparkTable:
 
     def __init__(self, table: object) -> None:
         self.name: str | None = None if is_frame(table) else Path(str(table)).name
+        if not is_frame(table):
+            _refuse_text_files(str(table))
         spark = getattr(table, "sparkSession", None) if is_frame(table) else _session()
         self.server = Cluster(spark)
         with self.server.explained():
@@ -278,12 +280,15 @@ def _kind(name: str) -> str:
     return _KINDS.get(name, f"_{name}")
 
 
-def _opened(spark: Any, name: str) -> Any:
-    """A table by its name, or files by their path, which has a slash or an ending of files."""
+def _refuse_text_files(name: str) -> None:
     if name.lower().endswith((".csv", ".txt", ".tsv", ".xlsx", ".json")):
         message = "Spark guesses the types of a text file, and would read a postcode as a number"
         hint = "give a DataFrame that was read with a schema: spark.read.csv(path, schema=...)"
         raise InputError(message, hint=hint)
+
+
+def _opened(spark: Any, name: str) -> Any:
+    """A table by its name, or files by their path, which has a slash or an ending of files."""
     is_path = "/" in name or name.endswith((".parquet", ".orc")) or Path(name).exists()
     if is_path and "`" not in name:
         return spark.read.format("orc" if name.endswith(".orc") else "parquet").load(name)

@@ -22,7 +22,7 @@ from tests.unit.folder.making import CANARY, names, plain_release, release_of
 
 from timeveil.domain.judgement import Verdict, Violation
 from timeveil.domain.release import Deferred, Release
-from timeveil.domain.stored import Stored
+from timeveil.domain.stored import PLAIN_PARQUET, Stored
 from timeveil.errors import BundleError, ParameterError
 from timeveil.folder import damage, open_release, write, writing
 from timeveil.folder.manifest import as_json, describe
@@ -149,7 +149,7 @@ def test_no_cell_of_text_starts_a_formula_and_numbers_stay_numbers(tmp_path):
 
 def test_a_parquet_table_carries_rows_and_nothing_else(tmp_path, monkeypatch):
     """No statistics, dictionary, metadata or unused dictionary value: canaries are nowhere in the bytes."""
-    monkeypatch.setattr("timeveil.folder.tables.COMPRESSION", "none")
+    monkeypatch.setitem(PLAIN_PARQUET, "compression", "none")
     code = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["u", "v", CANARY]))
     whole = pa.array([CANARY, "seen", "seen", "seen", CANARY])
     release = release_of({"code": code.slice(0, 2), "part": whole.slice(1, 2)})

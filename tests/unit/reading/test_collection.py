@@ -181,7 +181,7 @@ def test_a_person_has_one_series() -> None:
 
 
 def test_roles_must_make_sense() -> None:
-    with pytest.raises(RolesError, match="promise covers the series only"):
+    with pytest.raises(RolesError, match="cannot be quasi-identifiers of patterns"):
         wide({"t1": [1], "zip": ["0"]}, quasi=["zip"])
     with pytest.raises(RolesError, match="does not fit"):
         wide({"t1": [1], "v": [0]}, value="v")
