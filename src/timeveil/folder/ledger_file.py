@@ -39,6 +39,7 @@ KEY = b"timeveil.ledger"
 _FOOTER = 1 << 16
 IN_MEMORY_ROWS = 2_000_000
 IN_MEMORY_BYTES = 1 << 28
+_HINT = "name what --ledger made"  # a file, or a schema of a database
 _FAILURES = (*FAILURES, AttributeError, IndexError, RecursionError)
 
 
@@ -95,17 +96,16 @@ def refuse_public(path: Path, *, is_folder: bool = False, out: Path | None = Non
 def ledger_of(path: str | os.PathLike[str]) -> Ledger:
     """Open a ledger file. A long one stays on disk and is read in batches."""
     file = path_of(path)
-    hint = "name the file that --ledger made"
     if not file.is_file():
         is_folder = f"`{file.name}` is a folder, not a ledger"
         message = is_folder if file.is_dir() else f"there is no ledger `{file.name}`"
-        raise BundleError(message, hint=hint, code="folder-missing")
+        raise BundleError(message, hint=_HINT, code="folder-missing")
     return opened_ledger(file, file.name)
 
 
 def opened_ledger(file: Path, name: str, folder: PrivateFolder | None = None) -> Ledger:
     """The ledger in a file, which may be in a temporary folder that goes with it."""
-    no_ledger = BundleError(f"`{name}` is not a ledger, or is incomplete", hint="name what --ledger made")
+    no_ledger = BundleError(f"`{name}` is not a ledger, or is incomplete", hint=_HINT)
     message = f"no permission to read `{name}`"
     forbidden = BundleError(message, hint="only its owner may read a ledger", code="no-permission")
     with raising(no_ledger, on=_FAILURES), raising(forbidden, on=PermissionError):
