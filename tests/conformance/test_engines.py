@@ -22,9 +22,8 @@ from timeveil import datasets
 from timeveil.domain.release import decode_dictionaries
 from timeveil.engines import ENGINES
 
-SPARK = pytest.param("spark", marks=MARKS)
-AND_SPARK = [*(engine for engine in ENGINES if engine not in ("memory", "spark")), SPARK]
-OTHERS = AND_SPARK if ALL else AND_SPARK[:-1]  # a run takes seconds there, so most wait for CI
+OTHERS = [engine for engine in ENGINES if engine not in ("memory", "spark")]
+AND_SPARK = [*OTHERS, pytest.param("spark", marks=MARKS)]  # a run takes seconds there: few tests have it
 VISITS = datasets.clinic_visits(rows=800, seed=3)
 CLINIC = tv.Roles(
     respondent="patient", time="taken_at", quasi=["zip", "sex"], sensitive=["result"], drop="rest"
@@ -65,11 +64,18 @@ def test_clinic_visits(engine, options):
     assert_agree(VISITS, CLINIC, 4, engine, **options)
 
 
+STEPS = {"recode": "local", "hierarchies": {"zip": "prefixes:3"}, "suppress": 0.1}  # the most statements
+IN_CI = [
+    {"granularities": ["business-day", "business-month"], "gaps": "next", "suppress": 0.5},
+    {"hierarchies": {"zip": "prefixes:4,3,2", "sex": "suppression"}},
+    {"protect": {"result": "distinct:2"}, "dominance": 0.9, "suppress": 0.3},
+]
+
+
 @needs_spark
-@pytest.mark.skipif(ALL, reason="all options are tried")
-def test_clinic_visits_in_spark():
-    """The option with the most statements: hierarchies, cells and steps."""
-    options = {"recode": "local", "hierarchies": {"zip": "prefixes:3"}, "suppress": 0.1}
+@pytest.mark.parametrize("options", [STEPS, *(IN_CI if ALL else [])], ids=",".join)
+def test_clinic_visits_in_spark(options):
+    """A run takes seconds there, so few options are tried, and most of them in CI."""
     assert_agree(VISITS, CLINIC, 4, "spark", **options)
 
 
