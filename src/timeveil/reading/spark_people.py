@@ -77,6 +77,14 @@ def read_people(table: object, roles: Roles, *, repeats: str = "error") -> Peopl
     if len({name.lower() for name in names}) < len(names):
         message = "the names of two columns differ in case alone, which Spark does not tell apart"
         raise InputError(message, hint="give them other names", code="column-twice")
+    try:
+        return _copied(source, roles, names, repeats)
+    finally:
+        source.server.forget()  # what follows reads the files
+
+
+def _copied(source: SparkTable, roles: Roles, names: Sequence[str], repeats: str) -> PeopleInSpark:
+    """The people in files, once they are checked."""
     files = source.server.write(_prepared(source, roles, names, repeats), "people")
     if not files:
         raise InputError("the table has no rows", hint="check that it is the right table")

@@ -158,6 +158,7 @@ def read_in_spark(table: Any, roles: Roles | None, values: Values) -> Source:
     people.cluster.define("people", people.frame)
     query = f"FROM people LATERAL VIEW explode(c{first}) AS item GROUP BY item"
     items, counts = people.cluster.table(f"SELECT item, count(*) AS n {query}").columns
+    people.cluster.forget()
     # One transaction for each item, so that items are refused, named and numbered as on one machine.
     bounds, item = np.arange(len(items) + 1, dtype=np.int32), str(roles.item)
     lists = pa.ListArray.from_arrays(bounds, items.combine_chunks())
