@@ -325,7 +325,7 @@ class Report(Particulars, ReleaseCommand):
     )
     after: list[str] | None = earlier_ledgers()
     job: str | None = optional(
-        "Saved job whose [report] table states what no option does.", "job.toml", "FILE"
+        "Saved job whose [report] table adds statements of your own.", "job.toml", "FILE"
     )
     out: str | None = optional("New HTML file; without it, text is printed.", "report.html", "FILE")
 

@@ -62,8 +62,8 @@ class EventParameters(Reading):
         "Granularities to consider; all that fit the data if none is named.",
         default=None, example=["week", "month"], option="--granularity", metavar="NAME")
     choose: str = parameter(
-        "How to choose among the ways that work: the most groups without wiping a column, the least general "
-        "by the paper's measure, the least information lost, the lowest levels, or a granularity by name.",
+        "How to choose among the ways that work: the most groups, keeping every column if that costs little, "
+        "the least general by the paper's measure, the least information lost, the lowest levels, or a name.",
         default="groups", example="month", metavar="groups|generality|loss|precision|NAME")
     suppress: float = parameter(
         "Share of the rows that may be withheld.", default=0.0, at_least=0, below=1, example=0.01)
@@ -83,8 +83,8 @@ class EventParameters(Reading):
         "Largest share of a group's rows that one person may have.",
         default=None, above=0, below=1, example=0.5)
     decoys: bool = parameter(
-        "Also hold back, at random, groups that keep the promises of {protect}, so that a missing group need "
-        "not be one that broke them.",
+        "Also publish some groups that keep the promises of {protect} coarser, at random, so that a missing "
+        "group need not be one that broke them.",
         default=False, applies_with="protect")
     visits: int = parameter(
         "Number of visits of a person that an outsider may know: with 2, any two groups that a person is in "

@@ -58,7 +58,8 @@ class PatternParameters(Reading):
 
     k: int = parameter("Smallest group that may be computed from the counts.", at_least=2, example=10)
     min_support: float = parameter(
-        "Support a published pattern needs: a share below 1, or a number of people.", above=0, example=0.02)
+        "Smallest support of a published pattern: a share of the people, below 1, or a number of them.",
+        above=0, example=0.02)
     method: Literal["additive", "tight", "clone", "least", "suppressive", "itemset"] = parameter(
         "How small groups are hidden; the first four lose no pattern.", default="additive", example="tight")
     symbols: int = parameter(
@@ -91,7 +92,7 @@ class PatternParameters(Reading):
     fold_spellings: bool = fold_spellings()
     allow_loss: bool = allow_loss()
     beside: Any = parameter(
-        "Series release of the same people, if one exists; without {force}, that is refused.",
+        "Series release of the same people, if one exists; publishing both needs {force}.",
         default=None, example="published-series", metavar="DIR", private=True,
         opened="tv.open_release({})")
     after: list[Any] = after()

@@ -58,7 +58,7 @@ class SeriesParameters(Reading):
 
     k: int = parameter("Number of series that must share every envelope.", at_least=2, example=10)
     p: int = parameter(
-        "Number of series that must share each pattern in an envelope; 1 publishes envelopes alone.",
+        "Number of series that must share each pattern in an envelope; 1 publishes envelopes only.",
         at_least=1, example=5)
     method: Literal["adaptive", "kapra", "naive", "representative"] = parameter(
         "How groups and patterns are formed; adaptive loses least.", default="adaptive", example="kapra")
@@ -82,7 +82,7 @@ class SeriesParameters(Reading):
         "Significant digits that envelopes are rounded outward to; off publishes people's exact values.",
         default=3, at_least=1, at_most=MOST_DIGITS, example=2)
     means: bool = parameter(
-        "Also publish the mean of each group at each instant, rounded so that it gives nobody's value away.",
+        "Also publish the mean of each group at each instant, rounded so that exact values rarely follow.",
         default=False)
     l: int | None = parameter(
         "At most 1 in l of those who share a pattern may have the same sensitive value.",
@@ -113,7 +113,7 @@ class SeriesParameters(Reading):
     engine: Literal["memory", "spark"] = parameter(
         "Where groups are formed; spark forms them in the cluster.", default="memory", example="spark")
     parts: int | None = parameter(
-        "Number of parts of similar series that are grouped alone; 1 if not set, in spark one per partition.",
+        "Number of parts of similar series, each grouped on its own; 1 if not set, in spark 1 per partition.",
         default=None, at_least=1, at_most=1_000_000, example=64)
 
     @rule("engine", "fill", "fold_spellings")

@@ -42,9 +42,10 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
 class StreamParameters(Reading):
     """Publish small snapshots so that no sensitive value is held by more than 1 in l records of a bucket.
 
-    Holds a window of slots, moves a few records to a later slot, withholds as few as it can, and publishes
-    every slot in order. With a folder for IN and --state it runs as a service: each file is a
-    snapshot, each final slot becomes a folder, and after an interruption it continues where it was.
+    A bucket is a few records, with their sensitive values listed separately. Collects a window of slots,
+    moves a few records to a later slot, withholds as few as it can, and publishes every slot in order. With
+    a folder for IN and --state it runs as a service: each file is a snapshot, each final slot becomes a
+    folder, and after an interruption it continues where it was.
 
     Example: timeveil publish-stream cases.csv --out published --respondent person --time day
     --quasi district --sensitive diagnosis --drop-rest --l 3 --window 7
@@ -74,7 +75,7 @@ class StreamParameters(Reading):
 
     l: int = parameter("No value may be held by more than 1 in l records of a bucket.", at_least=2, example=3)
     window: int = parameter(
-        "Number of slots held back; a record is published fewer than this many slots late.",
+        "Number of slots collected before one is published; a record is fewer than this many slots late.",
         at_least=1, at_most=MOST_SLOTS, example=7)
     slot: Any = parameter("Period that is published at once.", default="day", example="week", metavar="NAME")
     move_cost: Any = parameter("Cost of publishing a record late: a name, or the costs of 0, 1, 2 ... slots.",
@@ -297,8 +298,8 @@ class StreamAdversary(AnyAdversary["StreamBreach"]):
     """
 
     knows: Knowledge = parameter(
-        "Slot that the outsider knows: that of publication, that of the event, or all of a person; or the "
-        "first, and what the release shows of who has which values.",
+        "Slot that the outsider knows: that of publication, that of the event, or all of a person's; or that "
+        "of publication, and which values go with which quasi-identifiers (correlation).",
         default="published-slot", example="true-slot")
 
 
