@@ -19,6 +19,7 @@ from timeveil.evidence import codes
 from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, mismatch
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
+from timeveil.models.stream.parameters import reach_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
 Mask = npt.NDArray[np.bool_]
@@ -121,8 +122,7 @@ class Evidence(LabelledEvidence):
     @cached_property
     def reach(self) -> int:
         """A record is published fewer than this many slots late."""
-        parameters = self.release.manifest["parameters"]
-        return int(parameters["window"] + parameters.get("jitter", 0))
+        return reach_of(self.release.manifest["parameters"])
 
     @cached_property
     def bucketed(self) -> bool:

@@ -39,6 +39,11 @@ def costs_from_text(text: str) -> str | tuple[float, ...]:
         return tuple(float(number) for number in text.split(","))
 
 
+def reach_of(stated: Mapping[str, Any]) -> int:
+    """A record is published fewer than this many slots late, by the stated parameters."""
+    return int(stated["window"] + stated.get("jitter", 0))
+
+
 class StreamParameters(Reading):
     """Publish small snapshots so that no sensitive value is held by more than 1 in l records of a bucket.
 
@@ -145,12 +150,17 @@ class StreamParameters(Reading):
     @property
     def reach(self) -> int:
         """A record is published fewer than this many slots late."""
-        return self.window + self.jitter
+        return reach_of(self.as_arguments())
 
     @property
     def generalized(self) -> bool:
         """Whether records are published in groups with equal quasi-identifiers."""
         return self.groups == "generalize"
+
+    @property
+    def grows(self) -> bool:
+        """Whether the first window grows slot by slot, or is solved at once."""
+        return self.first_window == "grow"
 
     @rule("slot")
     def a_slot_is_a_granularity(self) -> Problem:
@@ -214,7 +224,6 @@ class StreamParameters(Reading):
             if getattr(self, name) != type(self).table()[name].default:
                 return f"`protect_slot` and `{name}` exclude each other", f"leave {{{name}}} out: {reason}"
         return None
-
 
     @rule("recurring", "groups")
     def people_are_followed_through_buckets(self) -> Problem:

@@ -24,14 +24,13 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.placing import Ints, Values
 from timeveil.models.stream.method.settings import Settings, check_roles
-from timeveil.models.stream.parameters import StreamParameters
+from timeveil.models.stream.parameters import StreamParameters, reach_of
 from timeveil.reading.columns import without_nan
 from timeveil.reading.encoding import Coded, encode
 from timeveil.reading.risks import Occurrences, refuse_repetition, with_risks
 from timeveil.reading.snapshots import Reader
 
 WIDEST_GAP = 1_000_000
-END_OF_TIME = 253_402_300_799  # the last second of the year 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,14 @@ class Slots:
         if self.granularity is None:
             return pa.array(numbers)
         return pa.array(self.granularity.label(numbers), pa.string())
+
+    @property
+    def end(self) -> int | None:
+        """The last slot with a label, where there is one: dates have four digits for the year."""
+        if self.granularity is None or self.axis.kind == "relative":
+            return None
+        end = int(self.granularity.index(np.array([253_402_300_799]))[0])  # its last second
+        return None if end == GAP else end
 
     @lru_cache(maxsize=64)  # noqa: B019  a push asks several times for the label of its slot
     def label(self, slot: int) -> Any:
@@ -116,25 +123,16 @@ def arrivals(table: Any, settings: Settings, reader: Reader) -> Arrived:
 
     def is_apart(ledger: Ledger) -> bool:
         """Whether an earlier stream ended before this one begins: a slot is published once."""
-        stated, before = ledger.facts.get("time", {}), ledger.original
         definition = None if slots.granularity is None else slots.granularity.as_dict()
-        if (
-            ledger.model != "stream"
-            or before.axis != slots.axis
-            or stated.get("slot_definition") != definition
-        ):
+        before, stated = ledger.original, ledger.facts.get("time", {}).get("slot_definition")
+        if ledger.model != "stream" or before.axis != slots.axis or stated != definition or not len(slot):
             return False
         ended = slots.index(before.table.column(before.time).drop_null()).max(initial=GAP)
-        return bool(len(slot) and slot.min() > ended + ledger.facts["parameters"].get("jitter", 0))
+        parameters = ledger.facts["parameters"]
+        return bool(slot.min() > ended + reach_of(parameters) - parameters["window"])
 
     if settings.options.after:
         refuse_repetition(relation, settings.options, is_apart)
-    if slots.granularity is not None and slots.axis.kind != "relative":
-        # Dates have four digits for the year: slots after that of the last second have no label.
-        end = int(slots.granularity.index(np.array([END_OF_TIME]))[0])
-        if end != GAP and int(slot.max(initial=0)) + settings.options.jitter > end:
-            hint = "check for wrong dates, or lower {jitter}"
-            raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
     return Arrived(relation, coded, slots, rows, slot)
 
 

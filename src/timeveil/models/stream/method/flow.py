@@ -184,7 +184,7 @@ class WindowStream(Stream):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.placement = Placement(settings.l, self.chance)
-        self.solved = settings.options.first_window == "grow"
+        self.solved = settings.options.grows
         self.window = self._empty_window()
 
     def _empty_window(self) -> Window:

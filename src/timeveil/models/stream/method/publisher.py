@@ -32,6 +32,7 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.stream.method.arrivals import (
+    Arrived,
     arrivals,
     codes_of,
     python_values,
@@ -41,7 +42,7 @@ from timeveil.models.stream.method.arrivals import (
 from timeveil.models.stream.method.flow import PacketStream, stream_of
 from timeveil.models.stream.method.placing import Arrivals, Final, Ints
 from timeveil.models.stream.method.reposition import Filler
-from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
+from timeveil.models.stream.method.settings import MoveCost, Settings, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.tables import (
     Layout,
@@ -54,6 +55,7 @@ from timeveil.models.stream.method.tables import (
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken
 from timeveil.reading.encoding import Coded, encode, encode_people
+from timeveil.reading.snapshots import Reader
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 
@@ -117,7 +119,7 @@ def publish_stream(
     """
     settings = settings_from(roles, StreamParameters.from_call(locals()))
     progress("reading", 0.0)
-    arrived, stream = arrivals(table, settings, reader_of(roles, settings.options)), stream_of(settings)
+    arrived, stream = _read(table, settings, reader_of(roles, settings.options)), stream_of(settings)
     relation, person = arrived.relation, arrived.relation.roles.respondent
     progress("encoding", 0.3)
     # Stable: within a slot, records stay in the order in which pushing would number them.
@@ -142,14 +144,24 @@ def publish_stream(
     progress("done", 1.0)
     layout, store = Layout(settings, relation.roles, arrived.slots, relation.data.schema), RowStore()
     store.add(relation.table, stream.last or 0)
-    finals = list(layout.grouped(finals, store, relation.table))
+    layout.learn(relation.table)  # a ledger maps all values to labels, published or not
+    finals, mappings = list(layout.grouped(finals, store)), layout.ladders.items()
     release = layout.release(finals, stream.values.names, store)
     origin = np.full(relation.rows, GAP)
     origin[rows] = slots
     stated = {name: release.manifest[name] for name in ("parameters", "time")}
     facts = {**run_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
     entries = layout.entries(origin, finals, withheld)
-    return release, Ledger("stream", entries, relation, layout.mappings, facts)
+    return release, Ledger("stream", entries, relation, {n: ladder.mapping for n, ladder in mappings}, facts)
+
+
+def _read(table: Any, settings: Settings, reader: Reader) -> Arrived:
+    """Records as they come in; none may be published after the calendar ends."""
+    arrived, jitter = arrivals(table, settings, reader), settings.options.jitter
+    if arrived.slots.end is not None and int(arrived.slot.max(initial=0)) + jitter > arrived.slots.end:
+        hint = "check for wrong dates, or lower {jitter}"
+        raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
+    return arrived
 
 
 class StreamPublisher:
@@ -287,7 +299,7 @@ class StreamPublisher:
         """
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
-        arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
+        arrived, last = _read(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
         self._refuse_late(true_slot)
         coded = None if arrived.incomplete or self._held_back else arrived.coded

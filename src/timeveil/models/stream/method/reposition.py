@@ -124,21 +124,17 @@ class Window:
 
     def arrive(self, number: int, published: Mapping[int, int], withheld: dict[int, int]) -> None:
         """Add the next slot with its own records only; the oldest leaves if the window is full."""
-        counts = {value: count for value, count in published.items() if count}
-        natives = {value: {number: count} for value, count in counts.items()}
-        withheld = {value: count for value, count in withheld.items() if count}
-        self._enter(Slot(number, natives, withheld, counts, sum(counts.values())))
+        natives = {value: {number: count} for value, count in published.items() if count}
+        self.place(number, natives, {value: count for value, count in withheld.items() if count})
 
     def place(self, number: int, published: Published, withheld: dict[int, int]) -> None:
         """Add the next slot as planned, records moved into it included."""
         counts = {value: sum(cell.values()) for value, cell in published.items()}
-        self._enter(Slot(number, published, withheld, counts, sum(counts.values())))
-
-    def _enter(self, slot: Slot) -> None:
         # At most `width` slots, so no withheld record can end further than width - 1 slots from its origin.
-        self.leave(slot.number - self.width)
-        self.slots[slot.number], self.last = slot, slot.number
-        for value, count in slot.withheld.items():
+        self.leave(number - self.width)
+        self.slots[number] = Slot(number, published, withheld, counts, sum(counts.values()))
+        self.last = number
+        for value, count in withheld.items():
             _add(self.waiting, value, count)
         # Every plan ended in the slot that was the last until now.
         self._planned.clear()
@@ -364,15 +360,12 @@ def _solve(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 slow to import, rarely used
     from scipy.sparse import coo_matrix  # noqa: PLC0415 slow to import, rarely used
 
-    entries: list[tuple[int, int, float]] = []
-    high: list[int] = []
     # No more records of a value leave their origin than arrived there.
     row_of: dict[tuple[int, int], int] = {}
-    for column, (value, origin, _) in enumerate(flows):
-        if (value, origin) not in row_of:
-            row_of[value, origin] = len(high)
-            high.append(snapshots[origin][value])
-        entries.append((row_of[value, origin], column, 1.0))
+    for value, origin, _ in flows:
+        row_of.setdefault((value, origin), len(row_of))
+    entries = [(row_of[value, origin], column, 1.0) for column, (value, origin, _) in enumerate(flows)]
+    high = [snapshots[origin][value] for value, origin in row_of]
     # In every slot, l times the records of a value are at most all records.
     for slot in range(len(snapshots)):
         entering = [(column, flow[0]) for column, flow in enumerate(flows) if flow[2] == slot]

@@ -66,15 +66,6 @@ class Settings:
             message = f"l is {self.l} but {column}: no slot could be published"
             raise ParameterError(message, hint=hint, facts={"l": self.l, "values": values})
 
-    def published(self) -> dict[str, Any]:
-        """The parameters as a manifest has them: no withhold costs, no seed."""
-        slot, move_cost = self.options.slot, self.costs.name
-        return {
-            **{name: value for name, value in self.options.as_stated().items() if value is not None},
-            "slot": slot.name if isinstance(slot, Granularity) else slot,
-            "move_cost": move_cost if isinstance(move_cost, str) else list(move_cost),
-        }
-
     def remembered(self) -> dict[str, Any]:
         """The parameters as a state has them; withhold costs by value, and hierarchies, as digests."""
         roles, costs, slot = self.roles, self.costs, self.options.slot
@@ -82,9 +73,7 @@ class Settings:
         remembered: dict[str, Any] = {
             **self.options.lasting(),
             "slot": slot.as_dict() if isinstance(slot, Granularity) else slot,
-            "hierarchies": {
-                name: [*rule.names, _digest(rule.definition)] for name, rule in self.hierarchies.items()
-            }
+            "hierarchies": {n: [*h.names, _digest(h.definition)] for n, h in self.hierarchies.items()}
             or None,
             "move_cost": [str(cost * costs.unit) for cost in costs.move],
             "withhold_cost": [str(costs.withhold * costs.unit), _digest(json.dumps(by_value))],
@@ -160,16 +149,15 @@ class Costs:
         beyond = distance - len(self.move) + 1
         return self.move[min(distance, len(self.move) - 1)] + max(beyond, 0) * (self.move[-1] - self.move[-2])
 
-    def by_name(self, values: Iterable[Any]) -> float | dict[str, float]:
+    def as_facts(self, values: Iterable[Any]) -> dict[str, Any]:
         """beta for a ledger: one number, or where values differ, by name of each that has its own.
 
-        >>> costs_from(StreamParameters(l=2, window=3, withhold_cost={"flu": 9})).by_name(["flu", "cold"])
-        {'flu': 9.0}
+        >>> costs_from(StreamParameters(l=2, window=3, withhold_cost={"flu": 9})).as_facts(["flu", "cold"])
+        {'withhold_cost': {'flu': 9.0}}
         """
         costs = self.withhold_by_value
-        if not costs:
-            return self.amount(self.withhold)
-        return {str(value): self.amount(costs[value]) for value in values if value in costs}
+        named = {str(value): self.amount(costs[value]) for value in values if value in costs}
+        return {"withhold_cost": named if costs else self.amount(self.withhold)}
 
     def amount(self, units: int) -> float:
         return float(units * self.unit)
@@ -186,7 +174,11 @@ def costs_from(options: StreamParameters) -> Costs:
     if min((usual, *by_value.values())) < 0:
         hint = "use 0 or more, or leave {withhold_cost} out for the cost of moving w slots"
         raise ParameterError("withhold_cost is negative", hint=hint)
-    unit = _unit([*moves, usual, *by_value.values()])
+    # The largest number of which all amounts are multiples, unless that is absurdly fine.
+    amounts = [*moves, usual, *by_value.values()]
+    numerator = math.gcd(*(amount.numerator for amount in amounts)) or 1
+    exact = Fraction(numerator, math.lcm(*(amount.denominator for amount in amounts)))
+    unit = max(exact, max(amounts) / FINEST)
     steps = [round((after - before) / unit) for before, after in pairwise(moves)]
     # Rounding differences, not sums, keeps C3.
     move = list(accumulate((max(step, 1) for step in accumulate(steps, max)), initial=0))
@@ -229,19 +221,19 @@ def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
 def _check_conditions(moves: Sequence[Fraction]) -> None:
     """Conditions C1 to C3 of §II.C; on whole numbers C3 says that steps never shrink."""
     steps = [after - before for before, after in pairwise(moves)]
-    level = [distance for distance, step in enumerate(steps, 1) if step <= 0]
     grain = moves[-1] / ROUNDED
-    shrinking = [d for d, (before, after) in enumerate(pairwise(steps), 2) if after < before - grain]
     if min(moves) < 0:
         raise _refused("is negative somewhere", "use costs of 0 or more")
     if moves[0] != 0:
         raise _refused("breaks condition C1: not moving must cost 0", "start it with 0")
-    if level:
-        rule = f"C2 at distance {level[0]}: moving further must cost more"
-        raise _refused(f"breaks condition {rule}", "let it rise with every slot")
-    if shrinking:
-        rule = f"C3 at distance {shrinking[0]}: each slot must cost at least as much as the one before"
-        raise _refused(f"breaks condition {rule}", "let its steps never shrink; linear and quadratic do")
+    for distance, step in enumerate(steps, 1):
+        if step <= 0:
+            rule = f"C2 at distance {distance}: moving further must cost more"
+            raise _refused(f"breaks condition {rule}", "let it rise with every slot")
+    for distance, (before, after) in enumerate(pairwise(steps), 2):
+        if after < before - grain:
+            rule = f"C3 at distance {distance}: each slot must cost at least as much as the one before"
+            raise _refused(f"breaks condition {rule}", "let its steps never shrink; linear and quadratic do")
 
 
 def _refused(problem: str, hint: str) -> ParameterError:
@@ -259,10 +251,3 @@ def _number(cost: Any, name: str) -> Fraction:
         if isinstance(cost, Rational):
             return Fraction(cost)
         return Fraction(str(cost))
-
-
-def _unit(amounts: Sequence[Fraction]) -> Fraction:
-    """The largest number of which all amounts are multiples, unless that is absurdly fine."""
-    numerator = math.gcd(*(amount.numerator for amount in amounts)) or 1
-    exact = Fraction(numerator, math.lcm(*(amount.denominator for amount in amounts)))
-    return max(exact, max(amounts) / FINEST)

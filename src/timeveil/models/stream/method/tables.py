@@ -1,9 +1,17 @@
 """Slots as they are published: the tables, and the manifest of a release of one slot or of many.
 
-Table `data` has the quasi-identifiers with a bucket, table `sensitive` the values of each bucket with counts;
-with generalised groups, table `data` has it all.
+Table `data` has the quasi-identifiers with a bucket, table `sensitive` the values of each bucket with counts.
 Rows are sorted by slot, bucket and all other published columns, so their order says nothing else. Nothing
 about moved or withheld records is in the manifest.
+
+A bucket hides which value belongs to whom, but shows exact quasi-identifiers, so that anyone who knows an age
+and a district sees that the person is there. Generalised groups make the quasi-identifiers of at least k
+records equal and list the values beside them, all in table `data`. The partition is that of
+`timeveil.recoding.groups`. It holds because an l-eligible slot of at least k records is a group as it is, and
+no step makes one that is not. Parts without enough records or values stay together at the label above; the
+fewest and smallest other parts that make it a group stay with them. Which column is divided is decided by the
+bits that the division shows about quasi-identifiers, equal bits by the secret seed, equal sizes by the text
+of labels: nothing depends on the order of records or on codes.
 """
 
 from __future__ import annotations
@@ -26,12 +34,13 @@ from timeveil.domain.wording import counted
 from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.arrivals import Arrived, Slots
 from timeveil.models.stream.method.flow import Stream
-from timeveil.models.stream.method.groups import Grouping
-from timeveil.models.stream.method.placing import Final, Ints
+from timeveil.models.stream.method.placing import Chance, Final, Ints
 from timeveil.models.stream.method.settings import Settings
 from timeveil.reading.columns import without_nan
+from timeveil.recoding.groups import Ladder, listed_levels, partition, usual_hierarchy
 
 Columns = list[tuple[str, str, pa.DataType]]  # name, role and type
+TURNS = b"columns"  # what words are drawn for
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +75,26 @@ class PublishedSlot:
 class Layout:
     """How the records of a stream are published: the columns of both tables, and the manifest.
 
-    `schema` has the types of the records as they came in; `copied` are the columns published as they are.
+    `schema` has the types of the records as they came in; `copied` are the columns published as they are, and
+    `ladders` the labels of those that are generalised.
     """
 
     def __init__(self, settings: Settings, roles: Roles, slots: Slots, schema: pa.Schema) -> None:
         self.settings, self.roles, self.slots, self.schema = settings, roles, slots, schema
-        options = settings.options
-        self.grouping = Grouping(settings, schema) if options.generalized else None
-        self.bucketed = options.buckets == "anatomy" and self.grouping is None
+        options, quasi, self.generalized = settings.options, roles.quasi_columns, settings.options.generalized
+        self.bucketed = options.buckets == "anatomy" and not self.generalized
         self.numbered = options.buckets == "anatomy"  # records have the number of a bucket or group
-        self.unit = "bucket" if self.grouping is None else "group"
-        quasi = roles.quasi_columns
-        self.copied = [*(quasi if self.grouping is None else ()), *roles.keep]
+        self.unit = "group" if self.generalized else "bucket"
+        stated, self.ladders = settings.hierarchies, dict[str, Ladder]()
+        for name in quasi if self.generalized else ():
+            self.ladders[name] = Ladder(name, stated.get(name) or usual_hierarchy(schema.field(name).type))
+        self.copied = [*(() if self.generalized else quasi), *roles.keep]
         self.copied += () if self.bucketed else roles.sensitive
         role = {**dict.fromkeys(roles.keep, "keep"), roles.sensitive[0]: "sensitive"}
         slot, bucket = ("slot", "slot", slots.type), (self.unit, self.unit, pa.int32())
         types, names = decode_dictionaries(schema.empty_table()).schema, (*self.copied, *roles.sensitive)
         *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
-        labels = [] if self.grouping is None else [(name, "quasi", pa.string()) for name in quasi]
+        labels = [(name, "quasi", pa.string()) for name in self.ladders]
         unit = [] if options.buckets == "none" else [bucket]
         self.data_columns: Columns = [slot, *labels, *columns, *unit]
         self.sensitive_columns: Columns = [slot, bucket, value, ("count", "count", pa.int64())]
@@ -92,29 +103,33 @@ class Layout:
         self._schemas = [pa.schema([(name, kind) for name, _, kind in table]) for table in tables]
 
     def learn(self, rows: pa.Table) -> None:
-        """Label the values of quasi-identifiers that are generalised."""
-        if self.grouping is not None:
-            self.grouping.learn(rows)
+        """Label the values of quasi-identifiers that are generalised: a hierarchy may lack some."""
+        for name, ladder in self.ladders.items():
+            ladder.learn(rows.column(name))
 
-    @property
-    def mappings(self) -> dict[str, pa.Table]:
-        """What each value is published as at every level, where quasi-identifiers are generalised."""
-        ladders = {} if self.grouping is None else self.grouping.ladders
-        return {name: ladder.mapping for name, ladder in ladders.items()}
-
-    def grouped(
-        self, finals: Sequence[Final], rows: RowStore, everyone: pa.Table | None = None
-    ) -> Sequence[Final]:
-        """Final slots divided into groups, where quasi-identifiers are generalised.
-
-        `everyone` are the rows whose values a ledger maps to labels, published or not.
-        """
-        if self.grouping is None:
+    def grouped(self, finals: Sequence[Final], store: RowStore) -> Sequence[Final]:
+        """Final slots divided into groups, where quasi-identifiers are generalised."""
+        if not self.generalized:
             return finals
-        if everyone is not None:
-            self.learn(everyone)
-        records = joined(final.records for final in finals)
-        return list(self.grouping.form(finals, rows.take(records, [*self.grouping.ladders])))
+        rows = store.take(joined(final.records for final in finals), [*self.ladders])
+        self.learn(rows)  # after a restart nothing is known
+        paths = [ladder.paths(rows.column(name)) for name, ladder in self.ladders.items()]
+        options, chance, begin, grouped = self.settings.options, Chance(self.settings.seed), 0, list[Final]()
+        for final in finals:
+            part = slice(begin, begin := begin + len(final.records))
+            turns = chance.words(final.slot, TURNS, len(paths)).argsort().tolist()
+            local = [path[:, part] for path in paths]
+            labelled = []
+            for members, depth in partition(local, final.codes, options.k or options.l, options.l, turns):
+                nodes = [path[level, members[0]] for path, level in zip(local, depth, strict=True)]
+                labelled.append((tuple(map(Ladder.label, self.ladders.values(), depth, nodes)), members))
+            # Numbered by their labels, so that numbers say nothing else.
+            labelled.sort(key=lambda group: [(label.text is None, label.text) for label in group[0]])
+            number = np.zeros(len(final.records), np.int64)
+            for index, (_, members) in enumerate(labelled):
+                number[members] = index
+            grouped.append(final._replace(buckets=number, labels=tuple(labels for labels, _ in labelled)))
+        return grouped
 
     def release(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> Release:
         """Final slots, one after another, as a release; tables are made when first read.
@@ -124,12 +139,24 @@ class Layout:
         records = joined(final.records for final in finals)
         part = rows.part(records, self.copied)  # now: rows that no later slot can hold are forgotten
         parts = {"data": Deferred(lambda: self._data(*part, finals))}
+        counts = {
+            "rows": len(records),
+            "slots": len(finals),
+            f"{self.unit}s": sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None),
+            "first_slot": self.slots.label(finals[0].slot) if finals else None,
+            "last_slot": self.slots.label(finals[-1].slot) if finals else None,
+        }
+        if self.settings.options.recurring == "invariant":
+            counts["counterfeits"] = sum(final.counterfeits.shape[1] for final in finals)
+        manifest = {**self._stated, "counts": counts}
         if self.bucketed:
             parts["sensitive"] = Deferred(lambda: self._sensitive(finals, names))
-        buckets = sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None)
-        manifest = self._manifest(len(records), buckets, finals)
-        if self.grouping is not None:
-            manifest["levels"] = self.grouping.levels(finals)
+            manifest["sensitive_columns"] = _described(self.sensitive_columns)
+        if self.generalized:  # the published labels of each column by level, from coarse to fine
+            manifest["levels"] = {
+                name: listed_levels(ladder, (labels[position] for final in finals for labels in final.labels))
+                for position, (name, ladder) in enumerate(self.ladders.items())
+            }
         return Release(self.settings.promise, manifest, parts)
 
     def _data(self, part: pa.Table, at: Ints, finals: Sequence[Final]) -> pa.Table:
@@ -141,18 +168,13 @@ class Layout:
         if any(map(pa.types.is_dictionary, rows.schema.types)):  # a cast is a tenth of what a slot costs
             rows = decode_dictionaries(rows)
         buckets = [pa.array(bucket[order].astype(np.int32))] if self.numbered else []
-        labels = self._generalized(finals, slot, bucket[order]) if self.grouping else []
+        labels, groups = [], [labels for final in finals for labels in final.labels]
+        for position in range(len(self.ladders)):
+            texts = pa.array([group[position].text for group in groups], pa.string())
+            # Each group of a slot is a run, and runs are in the order of the labels.
+            begins = (np.diff(bucket[order], prepend=0) != 0) | (np.diff(slot, prepend=slot[:1]) != 0)
+            labels.append(texts.take(pa.array(begins.cumsum())))
         return pa.table([self._labels(slot), *labels, *rows.columns, *buckets], schema=self._schemas[0])
-
-    def _generalized(self, finals: Sequence[Final], slot: Ints, group: Ints) -> list[pa.Array]:
-        """The labels of rows that are sorted by slot and group, one array per quasi-identifier."""
-        labels = [label for final in finals for label in final.labels]
-        columns = range(len(self.roles.quasi_columns))
-        texts = [pa.array([of_group[column].text for of_group in labels], pa.string()) for column in columns]
-        # Each group of a slot is a run, and runs are in the order of the labels.
-        begins = np.zeros(len(group), np.int64)
-        begins[1:] = (np.diff(group) != 0) | (np.diff(slot) != 0)
-        return [column.take(pa.array(begins.cumsum())) for column in texts]
 
     def _sensitive(self, finals: Sequence[Final], names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value, counterfeits included."""
@@ -219,7 +241,8 @@ class Layout:
 
     def _same_in_every_release(self) -> dict[str, Any]:
         axis, rule, settings = self.slots.axis, self.slots.granularity, self.settings
-        name = None if rule is None else rule.name
+        name, cost = None if rule is None else rule.name, settings.costs.name
+        stated = {name: value for name, value in settings.options.as_stated().items() if value is not None}
         return {
             "format": 1,
             "model": "stream",
@@ -234,23 +257,12 @@ class Layout:
                 "slot_definition": None if rule is None else rule.as_dict(),
             },
             "columns": _described(self.data_columns),
-            "parameters": {**settings.published(), "slot": name},
+            "parameters": {
+                **stated,
+                "slot": name,
+                "move_cost": cost if isinstance(cost, str) else list(cost),
+            },
         }
-
-    def _manifest(self, rows: int, buckets: int, finals: Sequence[Final]) -> dict[str, Any]:
-        counts = {
-            "rows": rows,
-            "slots": len(finals),
-            f"{self.unit}s": buckets,
-            "first_slot": self.slots.label(finals[0].slot) if finals else None,
-            "last_slot": self.slots.label(finals[-1].slot) if finals else None,
-        }
-        if self.settings.options.recurring == "invariant":
-            counts["counterfeits"] = sum(final.counterfeits.shape[1] for final in finals)
-        manifest = {**self._stated, "counts": counts}
-        if self.bucketed:
-            manifest["sensitive_columns"] = _described(self.sensitive_columns)
-        return manifest
 
 
 def typed(arrived: Arrived, roles: Roles, layout: Layout | None) -> pa.Table:
@@ -342,7 +354,7 @@ def run_facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]
         "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
         "largest_distance": int(distance.max(initial=0)),
         "information_loss": settings.costs.amount(tally["loss"]),
-        "withhold_cost": settings.costs.by_name(names),
+        **settings.costs.as_facts(names),
         "values": len(names),
         "largest_share": float(counts.max(initial=0) / max(len(codes), 1)),
         "values_above_share": int(np.count_nonzero(counts * settings.l > len(codes))),

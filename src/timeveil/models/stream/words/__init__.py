@@ -131,7 +131,7 @@ class Facts(ReleaseFacts):
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
-        private = ("seed", "withhold_cost", "parameters")
+        private = {"parameters", *(name for name, line in self.table.table().items() if line.private)}
         return {
             **super().as_dict("time", "parameters", *entries),
             **{name: value for name, value in self.run.items() if name not in private},
