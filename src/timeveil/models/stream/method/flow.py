@@ -85,23 +85,21 @@ class Stream(ABC):
     def _expect(self, slot: int, arrivals: Arrivals) -> None:
         """Note records for the slot they arrive in; with jitter each waits a random number of slots."""
         _, records, codes, true_slots, people = arrivals
-        jitter, numbers = self.settings.options.jitter, records.tolist() if true_slots or people else []
         if people:
-            self.people.update(zip(numbers, people, strict=True))
+            self.people.update(zip(records.tolist(), people, strict=True))
             self.tally["repeated"] += len(people) - len(set(people))
         if true_slots:
-            pairs = zip(numbers, true_slots, strict=True)
+            pairs = zip(records.tolist(), true_slots, strict=True)
             self.true_slots.update((record, origin) for record, origin in pairs if origin != slot)
-        if not jitter:
+        if not self.settings.options.jitter:
             self.delayed.setdefault(slot, []).append((records, codes))
             return
-        waits = self.chance.below(slot, JITTER, len(records), jitter + 1)
+        waits = self.chance.below(slot, JITTER, len(records), self.settings.options.jitter + 1)
         for wait in np.unique(waits).tolist():
             chosen = waits == wait
             self.delayed.setdefault(slot + wait, []).append((records[chosen], codes[chosen]))
-            if wait:
-                for record in records[chosen].tolist():
-                    self.true_slots.setdefault(record, slot)
+            for record in records[chosen].tolist() if wait else ():
+                self.true_slots.setdefault(record, slot)
 
     def _arrived(self, slot: int) -> tuple[Ints, Ints]:
         """The records that arrive in a slot, and their values."""
@@ -125,9 +123,6 @@ class Stream(ABC):
     @abstractmethod
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
         """Records that a state must hold: slot, numbers, and whether they have arrived."""
-
-    def _add_total(self) -> None:
-        self.totals.append((self.tally["published"], self.tally["withheld"]))
 
     def count(self, **more: int) -> None:
         """Add to the tally."""
@@ -185,10 +180,7 @@ class WindowStream(Stream):
         super().__init__(settings)
         self.placement = Placement(settings.l, self.chance)
         self.solved = settings.options.grows
-        self.window = self._empty_window()
-
-    def _empty_window(self) -> Window:
-        return Window(self.settings.options.window, self.settings.costs.move, self._beta)
+        self.window = Window(settings.options.window, settings.costs.move, self._beta)
 
     def end(self) -> list[Final]:
         """What jitter held back arrives, and every slot is final."""
@@ -201,7 +193,8 @@ class WindowStream(Stream):
         for slot in list(self.placement.unplaced):
             self._give_up(slot)
         if self.recurrence is not None:
-            self._withhold_returning(self.recurrence.rest())
+            for _, returning in sorted(self.recurrence.waiting.items()):
+                self._withhold_returning(returning)
             self.recurrence.waiting.clear()
         return finals
 
@@ -240,11 +233,11 @@ class WindowStream(Stream):
         """The first window as one integer program."""
         if self.first is None or self.last is None:
             return
-        span, snapshots = range(self.first, self.last + 1), self.placement.snapshots
+        span, snapshots, settings = range(self.first, self.last + 1), self.placement.snapshots, self.settings
         counts = [snapshots[slot].counts if slot in snapshots else {} for slot in span]
-        settings, self.window = self.settings, self._empty_window()
         costs, ties = (settings.costs.move, self._beta), self._ties(self.last)
         published, withheld = solve_window(self.first, counts, settings.l, *costs, ties)
+        self.window = Window(settings.options.window, *costs)
         for slot in span:
             self.window.place(slot, published[slot], withheld[slot])
         self.solved = True
@@ -258,8 +251,11 @@ class WindowStream(Stream):
         placed = self.placement.place(slot, self.window, {} if self.recurrence else self.people)
         self.emitted = number
         self.count(duplicates=slot.size - len(placed.records))
-        if len(placed.records) < (options.k or 0):
-            placed = self._without(placed)
+        if len(placed.records) < (options.k or 0):  # too few for a group
+            for value, records in placed.cells().items():
+                self._withheld(value, records)
+            self.count(few=len(placed.records))
+            placed = Snapshot(placed.records[:0], {})
         self.count(published=len(placed.records), slots=1)
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))
@@ -279,7 +275,7 @@ class WindowStream(Stream):
         self._forget(final.records.tolist() if self.people else ())
         # Records move by at most window - 1 slots: this was the last slot for that origin.
         self._give_up(number - options.window + 1)
-        self._add_total()
+        self.totals.append((self.tally["published"], self.tally["withheld"]))
         return final
 
     def _with_returning(self, final: Final, recurrence: Recurrence) -> Final:
@@ -289,9 +285,8 @@ class WindowStream(Stream):
         recurrence.publish(slot, present, codes, buckets)
         if buckets is None:
             return final
-        published, numbers, counterfeits, withheld = recurrence.returned(
-            slot, present, self.people, int(buckets.max(initial=-1)) + 1
-        )
+        begin = int(buckets.max(initial=-1)) + 1
+        published, numbers, counterfeits, withheld = recurrence.returned(slot, present, self.people, begin)
         self._withhold_returning(withheld)
         for record, _, arrived in published:
             self._moved(slot - self.true_slots.get(record, arrived), 1)
@@ -300,19 +295,12 @@ class WindowStream(Stream):
         records, codes = np.concatenate([records, added[0]]), np.concatenate([codes, added[1]])
         return Final(slot, records, codes, np.concatenate([buckets, numbers]), counterfeits=counterfeits)
 
-    def _without(self, placed: Snapshot) -> Snapshot:
-        """Withhold a slot of fewer than k records: they cannot be a group."""
-        for value, records in placed.cells().items():
-            self._withheld(value, records)
-        self.count(few=len(placed.records))
-        return Snapshot(placed.records[:0], {})
-
     def _give_up(self, slot: int) -> None:
         """Withhold what is left of a slot: its records have had their last chance."""
         for value, records in self.placement.unplaced.pop(slot, {}).items():
             if len(records):
-                if self.recurrence is not None:
-                    self.recurrence.give_up(self.people[record] for record in records.tolist())
+                if self.recurrence is not None:  # the next record of such a person is their first
+                    self.recurrence.under_way.difference_update(self.people[r] for r in records.tolist())
                 self._withheld(value, records.tolist())
 
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
@@ -354,7 +342,7 @@ class PacketStream(Stream):
         # The shape is written out, because an empty slot has no rows to infer it from.
         numbers, values, buckets, packets = np.array(rows, np.int64).reshape(-1, 4).T
         withheld = self._give_up(outcome.withheld)
-        self._add_total()
+        self.totals.append((self.tally["published"], self.tally["withheld"]))
         return [Final(slot, numbers, values, buckets, packets, withheld)]
 
     def _give_up(self, packets: Sequence[Packet]) -> tuple[tuple[int, int], ...]:

@@ -107,8 +107,7 @@ class Arrivals(NamedTuple):
     people: Sequence[Hashable] | None = None
 
     def only(self, part: slice) -> Arrivals:
-        origins, people = self.true_slots and self.true_slots[part], self.people and self.people[part]
-        return Arrivals(self.slots[part], self.records[part], self.codes[part], origins, people)
+        return Arrivals._make(None if column is None else column[part] for column in self)
 
 
 class Final(NamedTuple):
@@ -204,9 +203,7 @@ class Placement:
             if all_stay and len(set(persons)) == len(persons):
                 return snapshot
             self.unplaced[number] = snapshot.cells()
-        chosen: dict[int, list[Ints]] = {}
-        guests: dict[int, list[int]] = {}
-        present: set[Hashable] = set()
+        chosen, guests, present = dict[int, list[Ints]](), dict[int, list[int]](), set[Hashable]()
         # Values in random order: of a person's records the first is taken, and codes must not decide which.
         values = sorted(slot.published)
         if people:
@@ -222,9 +219,8 @@ class Placement:
         counts = {value: slot.counts[value] for value in sorted(chosen)}
         if people and sum(len(part) for parts in chosen.values() for part in parts) < slot.size:
             counts = self._trim(number, chosen, guests)
-        placed = np.concatenate(
-            [part for value in counts for part in chosen[value]] or [np.zeros(0, np.int64)]
-        )
+        empty = np.zeros(0, np.int64)
+        placed = np.concatenate([empty, *(part for value in counts for part in chosen[value])])
         if any(guests.values()):
             # Else guests would come last of their value, and dealing would tie them to some buckets.
             group = np.repeat(np.arange(len(counts)), list(counts.values()))
@@ -260,15 +256,14 @@ class Placement:
         most = largest_level([len(records) for records in records_of.values()], self.l)
         for value, records in records_of.items():
             chosen[value] = [records[:most]]
-            for record in reversed(records[most:].tolist()):
+            for record in records[most:][::-1].tolist():
                 origin = next((origin for origin in guests if record in guests[origin]), number)
                 if origin != number:
                     guests[origin].remove(record)
                 # Back at the head of its cell: it is the first to be taken for a later slot.
                 self.unplaced[origin][value] = np.append(record, self.unplaced[origin][value])
-        return {
-            value: min(len(records), most) for value, records in records_of.items() if min(len(records), most)
-        }
+        counts = {value: min(len(records), most) for value, records in records_of.items()}
+        return {value: count for value, count in counts.items() if count}
 
 
 def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Ints:
@@ -278,9 +273,9 @@ def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Int
     [3, 2]
     """
     sizes = np.asarray(counts, np.int64)
+    if not len(sizes):
+        return sizes
     ends = sizes.cumsum()
-    if not len(ends):
-        return ends
     # Value by value in random order, the i-th record dealt goes to bucket i mod (n // l).
     order = chance.words(slot, BUCKETS, len(sizes)).argsort()
     dealt_until = np.empty_like(sizes)

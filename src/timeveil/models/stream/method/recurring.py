@@ -42,18 +42,6 @@ class Returning(NamedTuple):
     arrived: int
 
 
-class Returned(NamedTuple):
-    """Returning records in a final slot: those published, each with its bucket, and those withheld.
-
-    `counterfeits` are buckets in the first row and codes of values in the second.
-    """
-
-    published: Sequence[Returning]
-    buckets: Ints
-    counterfeits: Ints
-    withheld: Sequence[Returning]
-
-
 class Recurrence:
     """The people of a stream who are followed.
 
@@ -69,7 +57,7 @@ class Recurrence:
 
     def firsts(self, slot: int, records: Ints, codes: Ints, people: People) -> tuple[Ints, list[Returning]]:
         """Positions of the records that are their person's first, and the others, which are withheld."""
-        firsts, repeats = [], []
+        firsts, repeats = list[int](), list[Returning]()
         # In random order: of a person's records in one slot, neither row nor value decides which is first.
         for position in self.chance.words(slot, FIRSTS, len(records)).argsort().tolist():
             record = int(records[position])
@@ -80,20 +68,15 @@ class Recurrence:
                 firsts.append(position)
                 self.known.pop(person, None)
                 self.under_way.add(person)
-        if self.options.recurring == "withhold":
-            return np.sort(np.array(firsts, np.int64)), repeats
-        for returning in repeats:
-            person = people[returning.record]
-            if person in self.known:
+        if self.options.recurring == "invariant" and repeats:
+            for person in {people[returning.record] for returning in repeats} & self.known.keys():
                 self.known[person] = slot, self.known[person][1]
-        if repeats:
-            self.waiting[slot] = repeats
-        return np.sort(np.array(firsts, np.int64)), []
+            self.waiting[slot], repeats = repeats, []
+        return np.sort(np.array(firsts, np.int64)), repeats
 
     def _remembers(self, person: Hashable, slot: int) -> bool:
-        if person not in self.known:
-            return False
-        return self.options.forget_after is None or slot - self.known[person][0] <= self.options.forget_after
+        horizon = self.options.forget_after
+        return person in self.known and (horizon is None or slot - self.known[person][0] <= horizon)
 
     def publish(self, slot: int, people: Sequence[Hashable], codes: Ints, buckets: Ints | None) -> None:
         """Note the people of a final slot, who are there for the first time, and their signatures."""
@@ -110,14 +93,13 @@ class Recurrence:
             entries = self.known.items()
             self.known = {person: entry for person, entry in entries if slot - entry[0] <= horizon}
 
-    def give_up(self, people: Iterable[Hashable]) -> None:
-        """First records that were withheld for good: the next one of such a person is their first."""
-        self.under_way.difference_update(people)
-
-    def returned(self, slot: int, present: Iterable[Hashable], people: People, buckets: int) -> Returned:
+    def returned(
+        self, slot: int, present: Iterable[Hashable], people: People, buckets: int
+    ) -> tuple[list[Returning], Ints, Ints, list[Returning]]:
         """Records that return in a final slot, each in a bucket of its own after the first `buckets`.
 
-        `present` are the people who are in the slot for the first time.
+        `present` are the people who are in the slot for the first time. The result has the records that are
+        published, their buckets, the buckets and values of counterfeits, and the records that are withheld.
         """
         published, withheld, counterfeits, present = [], [], [], set(present)
         last_chance = slot - self.options.window + 1
@@ -141,8 +123,4 @@ class Recurrence:
             since, signature = self.known[people[record]]
             self.known[people[record]] = max(since, slot), signature
             counterfeits += [(number, value) for value in signature if value != code]
-        return Returned(published, numbers, np.array(counterfeits, np.int64).reshape(-1, 2).T, withheld)
-
-    def rest(self) -> list[Returning]:
-        """What still waits when the stream ends."""
-        return [returning for _, records in sorted(self.waiting.items()) for returning in records]
+        return published, numbers, np.array(counterfeits, np.int64).reshape(-1, 2).T, withheld

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
@@ -27,7 +27,7 @@ from timeveil.models.stream.method.arrivals import Slots, codes_of, python_value
 from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
 from timeveil.models.stream.method.placing import Ints, Values, snapshot_of
-from timeveil.models.stream.method.recurring import Recurrence, Returning
+from timeveil.models.stream.method.recurring import Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
 from timeveil.reading.encoding import encode
@@ -56,7 +56,7 @@ class Loaded:
 def dump(content: Loaded) -> bytes:
     """Everything that a stream must remember."""
     stream = content.stream
-    numbers = {
+    numbers: dict[str, Any] = {
         "parameters": stream.settings.remembered(),
         "seed": str(stream.settings.seed),
         "first": stream.first,
@@ -66,9 +66,19 @@ def dump(content: Loaded) -> bytes:
         "tally": dict(stream.tally),
         "totals": list(stream.totals),
         "slots": None if content.slots is None else _described(content.slots),
-        **(_packets(stream) if isinstance(stream, PacketStream) else {}),
-        **(_window(stream) if isinstance(stream, WindowStream) else {}),
     }
+    if isinstance(stream, PacketStream):
+        # Packets with the positions of their records among the rows of the state.
+        numbers["next_packet"], numbers["packets"], position = stream.waiting.number, [], count()
+        for packet in stream.waiting.packets:
+            records = list(islice(position, len(packet.records)))
+            entry = [packet.number, packet.origin, packet.due, packet.filler, packet.values, records]
+            numbers["packets"].append(entry)
+    if isinstance(stream, WindowStream):
+        slots, numbers["solved"] = stream.window.slots.values(), stream.solved
+        cells = ((slot.number, value, cell) for slot in slots for value, cell in slot.published.items())
+        numbers["published"] = sorted([*at, origin, n] for *at, cell in cells for origin, n in cell.items())
+        numbers["withheld"] = sorted([slot.number, v, n] for slot in slots for v, n in slot.withheld.items())
     tables = [] if content.rows is None else _tables(content, content.rows)
     body = framed([json.dumps(numbers).encode(), *map(arrow_bytes, tables)])
     # The digest covers all that follows it, so that a damaged state is refused before it is parsed.
@@ -102,27 +112,6 @@ def arrow_bytes(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def _window(stream: WindowStream) -> dict[str, Any]:
-    slots = stream.window.slots.values()
-    published = [
-        [slot.number, value, origin, size]
-        for slot in slots
-        for value, cell in slot.published.items()
-        for origin, size in cell.items()
-    ]
-    withheld = [[slot.number, value, size] for slot in slots for value, size in slot.withheld.items()]
-    return {"solved": stream.solved, "published": sorted(published), "withheld": sorted(withheld)}
-
-
-def _packets(stream: PacketStream) -> dict[str, Any]:
-    """Packets with the positions of their records among the rows of the state."""
-    packets, position = [], count()
-    for packet in stream.waiting.packets:
-        records = list(islice(position, len(packet.records)))
-        packets.append([packet.number, packet.origin, packet.due, packet.filler, packet.values, records])
-    return {"next_packet": stream.waiting.number, "packets": packets}
-
-
 def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
     stream, bookkeeping = content.stream, []
     for slot, records, standing in stream.unpublished():
@@ -135,8 +124,9 @@ def _tables(content: Loaded, rows: pa.Table) -> Iterator[pa.Table]:
     names = [*map(str, range(rows.num_columns)), *BOOKKEEPING]
     columns = [*rows.combine_chunks().columns, *(pa.array(column) for column in numbers.T)]
     yield pa.table(columns, names=names)
-    kind = rows.schema.field(stream.settings.sensitive).type
-    yield pa.table({"values": pa.array(stream.values.names, kind)})
+    yield pa.table(
+        {"values": pa.array(stream.values.names, rows.schema.field(stream.settings.sensitive).type)}
+    )
     yield pa.table({"names": pa.array(rows.schema.names)})
     if stream.recurrence is not None:
         signatures, person = stream.recurrence.known, str(stream.settings.roles.respondent)
@@ -210,7 +200,16 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
             renumbered = list(islice(position, len(positions)))
             stream.waiting.packets.append(Packet(number, origin, packet_values, renumbered, due, filler))
     if isinstance(stream, WindowStream):
-        _refill_window(stream, numbers)
+        stream.solved = numbers["solved"]
+        published: dict[int, Published] = defaultdict(dict)
+        withheld: dict[int, dict[int, int]] = defaultdict(dict)
+        for number, value, origin, size in numbers["published"]:
+            published[number].setdefault(value, {})[origin] = size
+        for number, value, size in numbers["withheld"]:
+            withheld[number][value] = size
+        if stream.last is not None and stream.emitted is not None:
+            for number in range(stream.emitted + 1, stream.last + 1):
+                stream.window.place(number, published[number], withheld[number])
     return Loaded(stream, slots, rows, held_back, numbers["closed"])
 
 
@@ -221,7 +220,12 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
     late = np.flatnonzero(arrived != true_slot)
     stream.true_slots = dict(zip(late.tolist(), true_slot[late].tolist(), strict=True))
     if stream.recurrence is not None:
-        _follow_again(stream, stream.recurrence, codes, bookkeeping)
+        for record in np.flatnonzero(standing == flow.RETURNING).tolist():
+            slot = int(arrived[record])
+            returning = Returning(record, int(codes[record]), slot)
+            stream.recurrence.waiting.setdefault(slot, []).append(returning)
+        in_window = np.flatnonzero(standing == flow.WAITING).tolist()
+        stream.recurrence.under_way = {stream.people[record] for record in in_window}
     for slot in dict.fromkeys(arrived[standing != flow.RETURNING].tolist()):
         records = np.flatnonzero((arrived == slot) & (standing != flow.RETURNING))
         if standing[records[0]] == flow.DELAYED:
@@ -236,29 +240,6 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
             ordered = records if in_order else snapshot.records
             cells = {code: ordered[codes[ordered] == code] for code in snapshot.counts}
             stream.placement.unplaced[slot] = cells
-
-
-def _follow_again(stream: WindowStream, recurrence: Recurrence, codes: Ints, bookkeeping: Ints) -> None:
-    """Later records of people who are followed, and the people whose first one is in the window."""
-    arrived, _, standing = bookkeeping
-    for record in np.flatnonzero(standing == flow.RETURNING).tolist():
-        slot = int(arrived[record])
-        recurrence.waiting.setdefault(slot, []).append(Returning(record, int(codes[record]), slot))
-    in_window = np.flatnonzero(standing == flow.WAITING).tolist()
-    recurrence.under_way = {stream.people[record] for record in in_window}
-
-
-def _refill_window(stream: WindowStream, numbers: Mapping[str, Any]) -> None:
-    stream.solved = numbers["solved"]
-    if stream.last is None or stream.emitted is None:
-        return
-    for slot in range(stream.emitted + 1, stream.last + 1):
-        published: Published = {}
-        for number, value, origin, size in numbers["published"]:
-            if number == slot:
-                published.setdefault(value, {})[origin] = size
-        withheld = {value: size for number, value, size in numbers["withheld"] if number == slot}
-        stream.window.place(slot, published, withheld)
 
 
 def _described(slots: Slots) -> dict[str, Any]:
