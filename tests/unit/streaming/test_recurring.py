@@ -155,16 +155,16 @@ def outcome(
         firsts, others = recurrence.firsts(slot, records, held, who)
         assert not len(firsts)
         assert not others
-        shown = recurrence.returned(slot, [], who, 7)
+        returning, numbers, counterfeits, withheld = recurrence.returned(slot, [], who, 7)
         listed: dict[int, set[int]] = {}
-        for (record, code, _), bucket in zip(shown.published, shown.buckets.tolist(), strict=True):
+        for (record, code, _), bucket in zip(returning, numbers.tolist(), strict=True):
             listed[bucket] = {code}
-            assert shown.counterfeits.shape[0] == 2
+            assert counterfeits.shape[0] == 2
             assert record in who
-        for bucket, code in shown.counterfeits.T.tolist():
+        for bucket, code in counterfeits.T.tolist():
             listed[bucket].add(code)
-        published = [record for record, _, _ in shown.published]
-        slots.append((published, shown.buckets.tolist(), listed, [record for record, _, _ in shown.withheld]))
+        published = [record for record, _, _ in returning]
+        slots.append((published, numbers.tolist(), listed, [record for record, _, _ in withheld]))
     return slots
 
 

@@ -16,7 +16,17 @@ import pyarrow.compute as pc
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
-from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, mismatch
+from timeveil.evidence.codes import (
+    Coded,
+    Integers,
+    align,
+    column_of,
+    encode,
+    encode_values,
+    fold,
+    mismatch,
+    ranked,
+)
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.parameters import reach_of
@@ -318,7 +328,7 @@ def ineligible_slots(slot: Integers, value: Integers, l: int) -> int:
 
 def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Integers]:
     """The index of each record's group; the size of each group; how many hold its commonest value."""
-    index, _ = number_of_each(group)
+    _, index = ranked(group)
     size = np.bincount(index)
     owner, _, often = codes.distinct_pairs(index, value, int(value.max(initial=0)) + 1)
     most = np.ones(len(size), dtype=np.int64)
@@ -326,15 +336,10 @@ def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Int
     return index, size, most
 
 
-def number_of_each(numbers: Integers) -> tuple[Integers, int]:
-    """Numbers as codes in their order, and how many different ones there are."""
-    values, index = np.unique(numbers, return_inverse=True)
-    return index.ravel(), len(values)
-
-
 def number_of_pairs(first: Integers, second: Integers) -> tuple[Integers, int]:
     """Pairs of numbers as codes in their order, and how many different ones there are."""
-    return fold([number_of_each(first), number_of_each(second)], len(first))
+    parts = ((index, len(values)) for values, index in map(ranked, (first, second)))
+    return fold(parts, len(first))
 
 
 def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:

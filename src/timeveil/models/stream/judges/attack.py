@@ -36,9 +36,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from timeveil.errors import RolesError
-from timeveil.evidence.codes import Integers, distinct, distinct_pairs
+from timeveil.evidence.codes import Integers, distinct, distinct_pairs, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
-from timeveil.models.stream.evidence import Evidence, Mask, number_of_each, number_of_pairs
+from timeveil.models.stream.evidence import Evidence, Mask, number_of_pairs
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
 
@@ -110,19 +110,12 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
         hint = "name the {respondent} column when you publish the stream"
         raise RolesError(message, hint=hint, code="role-missing")
     scene = _Scene(evidence)
-    attacks = {
-        "published-slot": scene.by_published_slot,
-        "true-slot": scene.by_true_slot,
-        "several-slots": scene.by_several_slots,
-        "correlation": scene.by_correlation,
-    }
     evidence.progress("guessing values", 0.5)
-    before, after, parts = attacks[adversary.knows]()
+    chances: Chances = getattr(scene, f"by_{adversary.knows.replace('-', '_')}")()
     evidence.progress("looking at columns", 0.9)
-    everyone = len(distinct(journeys.person[journeys.complete]))
-    people = round(after.people)
+    everyone, people = len(distinct(journeys.person[journeys.complete])), round(chances[1].people)
     columns, true_slot = column_risks(evidence), evidence.true_slot
-    return StreamBreach(adversary, evidence.l, people, everyone, before, after, parts, true_slot, columns)
+    return StreamBreach(adversary, evidence.l, people, everyone, *chances, true_slot, columns)
 
 
 class _Scene:
@@ -136,16 +129,8 @@ class _Scene:
         self.quasi, self.origin = journeys.quasi[rows], journeys.origin[rows]
         self.slot, self.bucket = journeys.slot[rows], journeys.bucket[rows]
         self.published = journeys.published[rows]
-        packets = None if evidence.true_slot is None else evidence.packets
-        self.packet = None if packets is None else packets[rows]
         names = evidence.private.original.roles.quasi_columns
         self.columns = [evidence.original_column(name).codes[rows] for name in names]
-        self.shown = list[Shown]()
-        if evidence.generalized:
-            labels = [evidence.labels[name].codes[rows] for name in names]
-            pairs = zip(names, self.columns, labels, strict=True)
-            contents = {name: evidence.contains(name, evidence.labels[name].values) for name in names}
-            self.shown = [Shown(codes, label, contents[name]) for name, codes, label in pairs]
         self.original = within(number_of_pairs(self.origin, self.quasi)[0], self.value, self.values)
 
     def by_published_slot(self) -> Chances:
@@ -157,10 +142,9 @@ class _Scene:
         everyone = np.ones(len(self.value), dtype=bool)
         # How many slots later the record was published, which the adversary can see.
         fate = np.where(self.published, self.slot - self.origin, NOWHERE)
-        if self.packet is None:
-            chance = within(number_of_pairs(self.origin, fate)[0], self.value, self.values)
-        else:
-            packet, _ = number_of_each(self.packet)
+        chance = within(number_of_pairs(self.origin, fate)[0], self.value, self.values)
+        if self.evidence.true_slot is not None and self.evidence.packets is not None:
+            _, packet = ranked(self.evidence.packets[self.rows])
             chance = 1.0 / np.bincount(packet)[packet]
         before, after = self._posterior(self.original, everyone), self._posterior(chance, everyone)
         parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~self.published}
@@ -194,12 +178,17 @@ class _Scene:
         record, value, _ = self._values_in(bucket, bucket)
         owner, held, often = self._listed(bucket)
         cell = np.searchsorted(owner * self.values + held, bucket[record] * self.values + value)
-        if self.shown:
-            columns = [Shown(c.value[published], c.label[published], c.contains) for c in self.shown]
-            chance = shares_through_labels(record, value, often[cell], true, columns)
+        columns = [column[published] for column in self.columns]
+        if self.evidence.generalized and columns:
+            labels, contains = self.evidence.labels, self.evidence.contains
+            names = self.evidence.private.original.roles.quasi_columns
+            shown = [
+                Shown(column, labels[name].codes[self.rows][published], contains(name, labels[name].values))
+                for name, column in zip(names, columns, strict=True)
+            ]
+            chance = shares_through_labels(record, value, often[cell], true, shown)
         else:
-            codes = [number_of_each(column[published])[0] for column in self.columns]
-            chance = learnt_shares(record, value, cell, often, codes)
+            chance = learnt_shares(record, value, cell, often, [ranked(column)[1] for column in columns])
         # Rows with the person's quasi-identifiers are equally likely to be theirs.
         candidates = number_of_pairs(self.slot[published], self.quasi[published])[0]
         keys, index = np.unique(candidates[record] * self.values + value, return_inverse=True)
@@ -226,7 +215,7 @@ class _Scene:
         # Each candidate row brings the values of its bucket; sum them per set of candidates and value.
         cell, value, share = self._values_in(bucket, number)
         keys, index = np.unique(owner[cell] * self.values + value, return_inverse=True)
-        expected = np.bincount(index.ravel(), weights=rows[cell] * share, minlength=len(keys))
+        expected = np.bincount(index.ravel(), rows[cell] * share, len(keys))
         true = np.searchsorted(keys, candidates * self.values + self.value[published])
         return np.asarray(expected[true] / np.bincount(candidates)[candidates], dtype=np.float64)
 
@@ -234,7 +223,12 @@ class _Scene:
         """Per recurring person the chance of their `true` value; 0 where that is -1, because it changes."""
         people, constant = len(true), true >= 0
         if self.evidence.recurring == "invariant":
-            person, number = self._different(person, number, bucket)
+            # Pairs of person and bucket, each set of values once.
+            holder, listed, _ = self._listed(bucket)
+            texts = [part.tobytes() for part in np.split(listed, np.cumsum(np.bincount(holder))[:-1])]
+            pairs = zip(person.tolist(), number.tolist(), strict=True)
+            examples = {(owner, texts[n]): (owner, n) for owner, n in pairs}
+            person, number = np.array([*examples.values()], np.int64).reshape(-1, 2).T
         case, value, share = self._values_in(bucket, number)
         overall = np.bincount(self.value[self.published], minlength=self.values)
         prior = overall / max(overall.sum(), 1)
@@ -242,26 +236,16 @@ class _Scene:
         owner = keys // max(self.values, 1)
         # Bayes in logarithms: the product over buckets of share / prior, times the prior once.
         logs = np.log(share / prior[value])
-        summed = np.bincount(index.ravel(), weights=logs, minlength=len(keys))
-        score = summed + np.log(prior[keys % self.values])
+        score = np.bincount(index.ravel(), logs, len(keys)) + np.log(prior[keys % self.values])
         in_buckets = np.bincount(index.ravel(), minlength=len(keys))
         # A value that a bucket lacks is impossible.
         score[in_buckets < np.bincount(person, minlength=people)[owner]] = -np.inf
         top = np.full(people, -np.inf)
         np.maximum.at(top, owner, score)
         likely = np.exp(score - np.where(np.isfinite(top), top, 0.0)[owner])
-        total = np.bincount(owner, weights=likely, minlength=people)
+        total = np.bincount(owner, likely, people)
         entry = np.where(constant, np.searchsorted(keys, np.arange(people) * self.values + true), 0)
         return np.where(constant, likely[entry] / np.where(constant, total, 1.0), 0.0)
-
-    def _different(self, person: Integers, number: Integers, bucket: Integers) -> tuple[Integers, Integers]:
-        """Pairs of person and bucket, each set of values once."""
-        owner, value, _ = self._listed(bucket)
-        texts = [part.tobytes() for part in np.split(value, np.cumsum(np.bincount(owner))[:-1])]
-        pairs = zip(person.tolist(), number.tolist(), strict=True)
-        examples = {(one, texts[n]): (one, n) for one, n in pairs}
-        first, second = np.array([*examples.values()], np.int64).reshape(-1, 2).T
-        return first, second
 
     def _bucket_of_each(self) -> Integers:
         """Per published record its bucket; without buckets, its slot and quasi-identifiers."""

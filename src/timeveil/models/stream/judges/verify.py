@@ -31,7 +31,7 @@ from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence import codes
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs
+from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs, ranked
 from timeveil.evidence.published import check_row_order, classes_of
 from timeveil.models.stream.evidence import (
     COUNT,
@@ -40,7 +40,6 @@ from timeveil.models.stream.evidence import (
     Evidence,
     ineligible_slots,
     least_packet_sizes,
-    number_of_each,
     whole_numbers,
 )
 from timeveil.models.stream.judges.groups import check_groups, check_labels, check_row_count, check_values
@@ -230,8 +229,9 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
         return
     findings.expect_none("packet", records=complete != (packet != NO_PACKET))
     rows = np.flatnonzero(complete & (packet != NO_PACKET))
-    group, packets = number_of_each(packet[rows])
+    _, group = ranked(packet[rows])
     size = np.bincount(group)
+    packets = len(size)
     for code, fate, column in (
         ("packet-origin", "belong to one slot", journeys.origin),
         ("packet-fate", "are published in one slot, or all withheld", journeys.slot),
@@ -339,5 +339,5 @@ def _differences(left: Integers, right: Integers, size: int, weight: Integers | 
 
 
 def _numbers(left: Integers, right: Integers) -> Sides:
-    index, count = number_of_each(np.concatenate([left, right]))
-    return index[: len(left)], index[len(left) :], count
+    values, index = ranked(np.concatenate([left, right]))
+    return index[: len(left)], index[len(left) :], len(values)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timeveil.evidence.codes import Integers, distinct_pairs
-from timeveil.models.stream.evidence import Mask, number_of_each
+from timeveil.evidence.codes import Integers, distinct_pairs, ranked
+from timeveil.models.stream.evidence import Mask
 
 
 def random_ranks(rng: np.random.Generator, *columns: Integers, groups: int | None = None) -> Integers:
@@ -29,9 +29,9 @@ def suppress_only(slot: Integers, value: Integers, l: int, rng: np.random.Genera
     The fewest are withheld by keeping at most L records of each value, with the largest L such that at least
     l * L are kept (Wang et al. 2010, §III).
     """
-    index, slots = number_of_each(slot)
+    slots, index = ranked(slot)
     owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
-    counts = np.split(often, np.searchsorted(owner, np.arange(1, slots)))
+    counts = np.split(often, np.searchsorted(owner, np.arange(1, len(slots))))
     limit = np.array([largest_level(part, l) for part in counts], np.int64)
     return random_ranks(rng, slot, value) < limit[index]
 
@@ -59,7 +59,7 @@ def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Gene
     >>> bucket_numbers(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, rng)
     array([1, 0, 0, 1, 2, 2])
     """
-    index, _ = number_of_each(group)
+    _, index = ranked(group)
     number = np.bincount(index) // l
     # Dealt out in turn: the records of a value are neighbours, so they go to different buckets.
     turn = random_ranks(rng, group, value, groups=1) % number[index]

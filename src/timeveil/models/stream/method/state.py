@@ -192,29 +192,20 @@ def _loaded(stream: Stream, numbers: Mapping[str, Any], tables: Sequence[bytes],
             entries = zip(slot, map(tuple, signatures), strict=True)
             stream.recurrence.known = dict(zip(people, entries, strict=True))
         if isinstance(stream, WindowStream):
-            _put_back(stream, rows, bookkeeping[:, live], in_order=in_order)
+            _put_back(stream, rows, bookkeeping[:, live], numbers, in_order=in_order)
     if isinstance(stream, PacketStream):
         # Records are numbered anew, in the order of the rows.
         stream.waiting.number, position = numbers["next_packet"], count()
         for number, origin, due, filler, packet_values, positions in numbers["packets"]:
             renumbered = list(islice(position, len(positions)))
             stream.waiting.packets.append(Packet(number, origin, packet_values, renumbered, due, filler))
-    if isinstance(stream, WindowStream):
-        stream.solved = numbers["solved"]
-        published: dict[int, Published] = defaultdict(dict)
-        withheld: dict[int, dict[int, int]] = defaultdict(dict)
-        for number, value, origin, size in numbers["published"]:
-            published[number].setdefault(value, {})[origin] = size
-        for number, value, size in numbers["withheld"]:
-            withheld[number][value] = size
-        if stream.last is not None and stream.emitted is not None:
-            for number in range(stream.emitted + 1, stream.last + 1):
-                stream.window.place(number, published[number], withheld[number])
     return Loaded(stream, slots, rows, held_back, numbers["closed"])
 
 
-def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_order: bool) -> None:
-    """Records into cells, snapshots and delays, as they were; `in_order` if cells are in their order."""
+def _put_back(
+    stream: WindowStream, rows: pa.Table, bookkeeping: Ints, numbers: Mapping[str, Any], *, in_order: bool
+) -> None:
+    """Records into cells, snapshots and plans, as they were; `in_order` if cells are in their order."""
     arrived, true_slot, standing = bookkeeping
     codes = codes_of(encode(rows.column(stream.settings.sensitive)), stream.values)
     late = np.flatnonzero(arrived != true_slot)
@@ -240,6 +231,16 @@ def _put_back(stream: WindowStream, rows: pa.Table, bookkeeping: Ints, *, in_ord
             ordered = records if in_order else snapshot.records
             cells = {code: ordered[codes[ordered] == code] for code in snapshot.counts}
             stream.placement.unplaced[slot] = cells
+    stream.solved = numbers["solved"]
+    published: dict[int, Published] = defaultdict(dict)
+    withheld: dict[int, dict[int, int]] = defaultdict(dict)
+    for number, value, origin, size in numbers["published"]:
+        published[number].setdefault(value, {})[origin] = size
+    for number, value, size in numbers["withheld"]:
+        withheld[number][value] = size
+    if stream.last is not None and stream.emitted is not None:
+        for number in range(stream.emitted + 1, stream.last + 1):
+            stream.window.place(number, published[number], withheld[number])
 
 
 def _described(slots: Slots) -> dict[str, Any]:
