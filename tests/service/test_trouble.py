@@ -440,6 +440,7 @@ def test_interrupted_after_slots_were_written(run: Nursery, tmp_path: Path) -> N
     said = tmp_path / "said"
     program = (
         "import itertools, os, signal\nfrom timeveil.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # shells ignore it in the background
         "import timeveil.service.running as r\n"
         "steps = itertools.count(1)\nmark = r.StateFile.mark_published\n"
         "def marked(*a):\n    mark(*a)\n    if next(steps) == 4: os.kill(os.getpid(), signal.SIGINT)\n"

@@ -33,9 +33,10 @@ _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
 _DAY_MS = 86_400_000
 _GROUPS = r"[.' \x{a0}\x{202f}]"
-_NUMBER = rf"^\s*[+-]?(?:\d+|\d{{1,3}}(?:{_GROUPS}\d{{3}})+)?(?:,\d+)?\s*$"
+_POWER = r"[eE][+-]?\d+"
+_NUMBER = rf"^\s*[+-]?(?:(?:\d+|\d{{1,3}}(?:{_GROUPS}\d{{3}})+)?(?:,\d+)?|\d+(?:,\d+)?{_POWER})\s*$"
 _GROUPED = rf"\d{_GROUPS}\d{{3}}"
-_DECIMALS = r",(?:\d{1,2}|\d{4,})\s*$"
+_DECIMALS = rf",(?:\d{{1,2}}|\d{{4,}}|\d+{_POWER})\s*$"
 
 
 class FaultyRows:

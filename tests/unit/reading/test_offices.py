@@ -292,6 +292,12 @@ def test_series_read_thousands_and_decimal_commas(tmp_path: Path) -> None:
     assert relation.decided == {"decimal": "comma"}
 
 
+def test_decimal_commas_may_have_a_power_of_ten(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("h0;h1\n1,9e-05;7e-06\n0,25;1,5E+3\n")
+    relation = tv.read(tmp_path / "a.csv", tv.Roles(series=["h0", "h1"]), needs=())
+    assert relation.table.to_pylist() == [{"h0": "1.9e-05", "h1": "7e-06"}, {"h0": "0.25", "h1": "1.5E+3"}]
+
+
 def test_a_column_with_other_text_keeps_its_commas(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("who;seen;town;cost\n1;2024-01-01;1,5;1,5\n2;2024-01-01;a;2,5\n")
     row = tv.read(tmp_path / "a.csv", ROLES).table.to_pylist()[0]
