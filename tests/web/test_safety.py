@@ -279,7 +279,7 @@ def started(browser: Browser) -> Any:
     path = drafted(browser)
     columns = {"respondent": "patient", "time": "taken_at", "quasi": ["zip"]}
     columns["drop"] = ["sex", "age", "exam", "result"]
-    draft = browser.app.desk.drafts[path.rpartition("/")[2]]
+    draft = browser.app.draft_pages.drafts[path.rpartition("/")[2]]
     draft.columns, draft.values = columns, {"suppress": 0.01}
     browser.page = browser.client.get(f"{path}/publish")
     data = {"out": "published", "ledger": "published.ledger", "format": "csv", "version": str(draft.version)}

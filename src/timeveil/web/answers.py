@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from timeveil.errors import TimeveilError, spell
+from timeveil.web.work import Task
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,24 @@ def to(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-def told(error: TimeveilError) -> dict[str, Any]:
+def problem(
+    error: str | Mapping[str, Any],
+    hint: str = "",
+    *,
+    action: str = "Choose a table or a release",
+    href: str = "/open/",
+    status: int = 422,
+) -> Page:
+    """What went wrong, as a message or as `error_data` has it, and a link to where it goes on."""
+    shown = {"message": error, "hint": hint} if isinstance(error, str) else error
+    return Page("problem.html", {"error": shown, "action": action, "href": href}, status)
+
+
+def progress(task: Task, title: str, **more: Any) -> Page:
+    """A page that waits for a task."""
+    return Page("progress.html", {**more, "task": task.as_dict(), "title": title})
+
+
+def error_data(error: TimeveilError) -> dict[str, Any]:
     """An error as pages show it, parameters as a form names them."""
     return {"message": error.message, "hint": spell(error.template, "job"), "code": error.code}

@@ -26,7 +26,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from timeveil.domain.version import TOOL
@@ -34,23 +34,18 @@ from timeveil.errors import ParameterError, TimeveilError
 from timeveil.page.markdown import html_of
 from timeveil.page.report import page_style
 from timeveil.page.wording import share, visible
-from timeveil.web.answers import Page, told
-from timeveil.web.bench import Bench
+from timeveil.web.answers import Page, error_data, problem, to
+from timeveil.web.draft_pages import DraftPages, Stale
 from timeveil.web.guard import Doorman, Guard
-from timeveil.web.pages import Desk, Stale
 from timeveil.web.places import Places
+from timeveil.web.release_pages import ReleasePages
 from timeveil.web.work import Workshop
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-STEPS = ("columns", "risk", "promise", "tradeoff", "publish")
-NAMES = {
-    "columns": "Columns",
-    "risk": "Risk",
-    "promise": "Promise",
-    "tradeoff": "Trade-off",
-    "publish": "Publish",
-}
+STEPS = {"columns": "Columns", "risk": "Risk", "promise": "Promise"}
+STEPS |= {"tradeoff": "Trade-off", "publish": "Publish"}
+KINDS = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True)
@@ -81,69 +76,64 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self.settings, self.doorman = settings, Doorman()
         self.workshop = Workshop(settings.root.resolve(), settings.jobs)
-        self.desk = Desk(Places(settings.root), self.workshop)
-        self.bench = Bench(self.desk, self.doorman, settings.address)
+        self.draft_pages = DraftPages(Places(settings.root), self.workshop)
+        self.release_pages = ReleasePages(self.draft_pages, self.doorman, settings.address)
         self._templates = _environment()
-        routes = [Route("/", _home), Route("/static/{name}", _static)]
+        routes = [Route("/", lambda _: to("/open/")), Route("/static/{name}", _static)]
         for path, method, handler in self._pages():
             endpoint = partial(self._answer, handler)
-            routes += [
-                Route(f"{prefix}{path}", _named(endpoint), methods=[method]) for prefix in ("", "/json")
-            ]
+            routes += [Route(f"{prefix}{path}", endpoint, methods=[method]) for prefix in ("", "/json")]
         starlette = Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._missing})
-        self.asgi = Guard(starlette, settings.hosts, self.doorman, self._refused)
+        self.asgi = Guard(starlette, settings.hosts, self.doorman, self._rendered)
 
     def _pages(self) -> list[tuple[str, str, Callable[..., Any]]]:
-        desk, bench = self.desk, self.bench
+        drafts, releases = self.draft_pages, self.release_pages
         return [
-            ("/open/{path:path}", "GET", desk.open),
-            ("/draft", "POST", desk.start),
-            ("/draft/{draft}/columns", "GET", desk.columns),
-            ("/draft/{draft}/columns/{values}", "GET", desk.columns),
-            ("/draft/{draft}/columns", "POST", desk.set_columns),
-            ("/draft/{draft}/risk", "GET", desk.risk),
-            ("/draft/{draft}/promise", "GET", desk.promise),
-            ("/draft/{draft}/promise", "POST", desk.set_promise),
-            ("/draft/{draft}/tradeoff", "GET", desk.tradeoff),
-            ("/draft/{draft}/tradeoff", "POST", desk.set_tradeoff),
-            ("/draft/{draft}/take", "POST", desk.take),
-            ("/draft/{draft}/publish", "GET", desk.publish),
-            ("/draft/{draft}/publish", "POST", desk.do_publish),
-            ("/task/{task}", "GET", bench.task),
-            ("/task/{task}/cancel", "POST", bench.cancel),
-            ("/task/{task}/events", "GET", bench.events),
-            ("/task/{task}/job.toml", "GET", bench.job_file),
-            ("/report/{path:path}", "GET", bench.report),
-            ("/judge/{path:path}/query", "POST", bench.query),
-            ("/judge/{path:path}/compare", "POST", bench.compare),
-            ("/judge/{path:path}/signoff", "POST", bench.set_signoff),
-            ("/judge/{path:path}", "GET", bench.judge),
-            ("/link", "POST", bench.link),
+            ("/open/{path:path}", "GET", drafts.open),
+            ("/draft", "POST", drafts.start),
+            ("/draft/{draft}/columns", "GET", drafts.columns),
+            ("/draft/{draft}/columns/{values}", "GET", drafts.columns),
+            ("/draft/{draft}/columns", "POST", drafts.set_columns),
+            ("/draft/{draft}/risk", "GET", drafts.risk),
+            ("/draft/{draft}/promise", "GET", drafts.promise),
+            ("/draft/{draft}/promise", "POST", drafts.set_promise),
+            ("/draft/{draft}/tradeoff", "GET", drafts.tradeoff),
+            ("/draft/{draft}/tradeoff", "POST", drafts.set_tradeoff),
+            ("/draft/{draft}/take", "POST", drafts.take),
+            ("/draft/{draft}/publish", "GET", drafts.publish),
+            ("/draft/{draft}/publish", "POST", drafts.do_publish),
+            ("/task/{task}", "GET", releases.task),
+            ("/task/{task}/cancel", "POST", releases.cancel),
+            ("/task/{task}/events", "GET", releases.events),
+            ("/task/{task}/job.toml", "GET", releases.job_file),
+            ("/report/{path:path}", "GET", releases.report),
+            ("/judge/{path:path}/query", "POST", releases.query),
+            ("/judge/{path:path}/compare", "POST", releases.compare),
+            ("/judge/{path:path}/signoff", "POST", releases.set_signoff),
+            ("/judge/{path:path}", "GET", releases.judge),
+            ("/link", "POST", releases.link),
         ]
 
     def _answer(self, handler: Callable[[Request], Page | Response], request: Request) -> Response:
         """What a handler returns, rendered; whatever goes wrong is a page, never a traceback."""
         try:
-            answer = handler(request)
-            return answer if isinstance(answer, Response) else self._rendered(request, answer)
+            return self._rendered(request, handler(request))
         except Stale:
-            wrong = {"message": "this job was changed in another tab since the page was loaded", "hint": ""}
+            message = "this job was changed in another tab since the page was loaded"
             path = request.url.path.removesuffix("/take")
-            answer = Page("problem.html", {"error": wrong, "action": "See what it is now", "href": path}, 409)
+            page = problem(message, action="See what it is now", href=path, status=409)
         except TimeveilError as error:
-            back = {"error": told(error), "action": "Choose a table or a release", "href": "/open/"}
-            answer = Page("problem.html", back, 404 if error.code == "file-missing" else 422)
+            page = problem(error_data(error), status=404 if error.code == "file-missing" else 422)
         except Exception as cause:  # noqa: BLE001 (its text could carry data: only its type and line are shown)
-            where = traceback.extract_tb(cause.__traceback__)[-1]
-            message = f"internal error: {type(cause).__name__} at {Path(where.filename).name}:{where.lineno}"
-            wrong = {
-                "message": message,
-                "hint": "please report it with what you did; it is a bug in timeveil",
-            }
-            answer = Page("problem.html", {"error": wrong, "action": "Start again", "href": "/open/"}, 500)
-        return self._rendered(request, answer)
+            frame = traceback.extract_tb(cause.__traceback__)[-1]
+            message = f"internal error: {type(cause).__name__} at {Path(frame.filename).name}:{frame.lineno}"
+            hint = "please report it with what you did; it is a bug in timeveil"
+            page = problem(message, hint, action="Start again", status=500)
+        return self._rendered(request, page)
 
-    def _rendered(self, request: Request, page: Page) -> Response:
+    def _rendered(self, request: Request, page: Page | Response) -> Response:
+        if isinstance(page, Response):
+            return page
         as_json = request.url.path.startswith("/json/")
         if page.template == "report":
             return _report(page, as_json=as_json)
@@ -151,37 +141,16 @@ class App:
             text = json.dumps(page.data, default=str, ensure_ascii=False, indent=1)
             return Response(text, page.status, media_type="application/json")
         session = request.scope.get("session")
-        token = session.form_token if session is not None else ""
         twin = f"/json{request.url.path}" + (f"?{request.url.query}" if request.url.query else "")
-        more = {
-            "form_token": token,
+        context = {
+            "form_token": session.form_token if session is not None else "",
             "twin": twin if request.method == "GET" else "",
-            "step": None,
-            "draft": None,
         }
-        html = self._templates.get_template(page.template).render({**more, **page.data})
+        html = self._templates.get_template(page.template).render({**context, **page.data})
         return Response(html, page.status, media_type="text/html")
 
-    def _refused(self, request: Request, status: int, message: str, hint: str) -> Response:
-        wrong = {"message": message, "hint": hint}
-        return self._rendered(
-            request, Page("problem.html", {"error": wrong, "action": "", "href": ""}, status)
-        )
-
     def _missing(self, request: Request, _cause: Exception) -> Response:
-        wrong = {"message": "there is no such page", "hint": ""}
-        data = {"error": wrong, "action": "Choose a table or a release", "href": "/open/"}
-        return self._rendered(request, Page("problem.html", data, 404))
-
-
-def _named(endpoint: Any) -> Any:
-    """A function of the request that runs in a thread."""
-
-    def answer(request: Request) -> Response:
-        response: Response = endpoint(request)
-        return response
-
-    return answer
+        return self._rendered(request, problem("there is no such page", status=404))
 
 
 def _report(page: Page, *, as_json: bool) -> Response:
@@ -195,28 +164,19 @@ def _report(page: Page, *, as_json: bool) -> Response:
     return Response(html, media_type="text/html", headers={"content-security-policy": policy})
 
 
-def _home(_request: Request) -> Response:
-    return RedirectResponse("/open/", 303)
-
-
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
-    kinds = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
     if name == "page.css":
         return Response(page_style(), media_type="text/css")
-    if name not in kinds:
+    if name not in KINDS:
         return Response("", 404)
     content = (files("timeveil") / "web" / "static" / name).read_text("utf-8")
-    return Response(content, media_type=kinds[name])
+    return Response(content, media_type=KINDS[name])
 
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("timeveil.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=PackageLoader("timeveil.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters |= {
         "words": lambda text: Markup(html_of(text)),  # noqa: S704 (it escapes)
@@ -226,7 +186,9 @@ def _environment() -> Environment:
         "path": lambda text: quote(str(text)),
         "svg": lambda text: Markup(text or ""),  # noqa: S704 (pictures escape all text themselves)
     }
-    environment.globals |= {"tool": TOOL, "steps": STEPS, "step_names": NAMES}
+    environment.globals |= {"tool": TOOL, "steps": STEPS, "step": None, "draft": None}
+    macros = vars(environment.get_template("macros.html").module)
+    environment.globals |= {name: macro for name, macro in macros.items() if not name.startswith("_")}
     return environment
 
 
@@ -236,32 +198,22 @@ def serve(settings: Settings, say: Callable[[str], None], *, expose: bool = Fals
 
     if settings.host not in LOOPBACK and not expose:
         message = "another address than this machine's own would show private data to the network"
-        raise ParameterError(
-            message, hint="leave --host out, or add {expose_private_data_to_the_network=True}"
-        )
+        hint = "leave --host out, or add {expose_private_data_to_the_network=True}"
+        raise ParameterError(message, hint=hint)
     if not settings.root.is_dir():
         raise ParameterError("the folder to serve does not exist", hint="name one with {root}")
     app = App(settings)
-    config = uvicorn.Config(
-        app.asgi,
-        host=settings.host,
-        port=settings.port,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        lifespan="off",
-        limit_concurrency=100,
-        timeout_graceful_shutdown=2,
+    silence: Any = {"log_level": "critical", "access_log": False, "server_header": False}
+    limits: Any = {"ws": "none", "lifespan": "off", "limit_concurrency": 100, "timeout_graceful_shutdown": 2}
+    server = uvicorn.Server(
+        uvicorn.Config(app.asgi, host=settings.host, port=settings.port, **silence, **limits)
     )
-    server = uvicorn.Server(config)
     link = f"{settings.address}/?token={app.doorman.new_link()}"
     say(f"Open this address in your browser; it works once:\n\n  {link}\n")
     say(f"Serving {visible(settings.root.resolve().name)}, to this machine only. Ctrl-C stops it.")
     if settings.idle_minutes is not None:
-        threading.Thread(
-            target=_stop_when_idle, args=(app, server, settings.idle_minutes * 60), daemon=True
-        ).start()
+        watching = (app, server, settings.idle_minutes * 60)
+        threading.Thread(target=_stop_when_idle, args=watching, daemon=True).start()
     try:
         server.run()
     except SystemExit:

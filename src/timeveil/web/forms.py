@@ -6,7 +6,7 @@ is its help. What a form sends is read as the command line would read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ _LISTS = ("names", "list", "mapping")
 Form = Mapping[str, list[str]]
 
 
-def field(declared: Parameter, value: Any = None, wrong: Iterable[str] = ()) -> dict[str, Any]:
+def _field(declared: Parameter, value: Any, wrong: Iterable[str]) -> dict[str, Any]:
     """How a parameter is shown in a form, with its value."""
     control = "textarea" if declared.kind in _LISTS else _CONTROLS.get(declared.kind, "text")
     if declared.can_be_off and control == "number":
@@ -44,14 +44,11 @@ def field(declared: Parameter, value: Any = None, wrong: Iterable[str] = ()) -> 
 
 
 def fields(
-    lines: Iterable[Parameter], values: Mapping[str, Any], wrong: Iterable[str] = ()
+    lines: Collection[Parameter], values: Mapping[str, Any], wrong: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
     """The controls of several parameters."""
-    shown = []
-    for declared in lines:
-        usual = None if declared.required else declared.default
-        shown.append(field(declared, values.get(declared.name, usual), wrong))
-    return shown
+    usual = {line.name: None if line.required else line.default for line in lines}
+    return [_field(line, values.get(line.name, usual[line.name]), wrong) for line in lines]
 
 
 def read_form(lines: Iterable[Parameter], form: Form) -> dict[str, Any]:
@@ -72,9 +69,7 @@ def read_form(lines: Iterable[Parameter], form: Form) -> dict[str, Any]:
 def _value(declared: Parameter, texts: list[str]) -> Any:
     text = texts[0]
     if declared.kind in _LISTS:
-        lines = [
-            line.strip() for each in texts for line in each.replace("\r", "").split("\n") if line.strip()
-        ]
+        lines = [line.strip() for line in "\n".join(texts).replace("\r", "").split("\n") if line.strip()]
         if declared.kind == "names":
             return tuple(part.strip() for line in lines for part in line.split(",") if part.strip())
         return value_from_text(declared, lines)
@@ -83,10 +78,10 @@ def _value(declared: Parameter, texts: list[str]) -> Any:
     if declared.can_be_off and text == OFF:
         return None
     if declared.kind in ("whole", "number"):
-        number = None
+        value: Any = text
         with suppress(ValueError):
-            number = int(text) if declared.kind == "whole" else float(text)
-        return declared.check(text if number is None else number)
+            value = int(text) if declared.kind == "whole" else float(text)
+        return declared.check(value)
     return declared.check(value_from_text(declared, text))
 
 
@@ -103,13 +98,12 @@ def _text(declared: Parameter, value: Any) -> str:
 
 def columns_of(form: Form, names: Iterable[str], allowed: Iterable[str]) -> dict[str, Any]:
     """The columns of each role; the n-th select of the form has the role of the n-th column."""
-    lines, columns, known = Columns.table(), dict[str, Any](), {*allowed, "drop"}
+    lines, columns, roles = Columns.table(), dict[str, Any](), {*allowed, "drop"}
     for number, name in enumerate(names):
         role = form.get(f"role-{number}", ["drop"])[0]
-        if role not in known:
-            raise ParameterError(
-                f"`{role[:20]}` is not a role of this method", hint="choose one from the list"
-            )
+        if role not in roles:
+            message = f"`{role[:20]}` is not a role of this method"
+            raise ParameterError(message, hint="choose one from the list")
         if lines[role].kind == "names":
             columns.setdefault(role, []).append(name)
         elif role in columns:

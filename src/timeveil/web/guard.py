@@ -13,13 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from timeveil.web.answers import Page, problem
 
 COOKIE = "timeveil"
 LARGEST_FORM, MOST_FIELDS = 256 * 1024, 5_000
@@ -39,7 +40,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-Refuse = Callable[[Request, int, str, str], Response]
+Render = Callable[[Request, Page], Response]
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Doorman:
     def admit(self, link: str) -> str | None:
         """The name of a new session, None if the link is unknown or was used."""
         with self._lock:
-            match = next((known for known in self._links if secrets.compare_digest(known, link)), None)
+            match = next((valid for valid in self._links if secrets.compare_digest(valid, link)), None)
             if match is None:
                 return None
             self._links.remove(match)
@@ -80,20 +81,19 @@ class Doorman:
         """The session of a cookie, None if there is none or it expired."""
         now = time.monotonic()
         with self._lock:
-            session = self._sessions.get(name)
-            if session is not None and now - session.seen > SESSION_SECONDS:
-                del self._sessions[name]
+            session = self._sessions.pop(name, None)
+            if session is None or now - session.seen > SESSION_SECONDS:
                 return None
-            if session is not None:
-                session.seen = now
+            session.seen = now
+            self._sessions[name] = session
             return session
 
 
 class Guard:
     """Refuses strangers, reads forms up to a size, and adds the headers of every answer."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str], doorman: Doorman, refuse: Refuse) -> None:
-        self._app, self._hosts, self._doorman, self._refuse = app, hosts, doorman, refuse
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], doorman: Doorman, render: Render) -> None:
+        self._app, self._hosts, self._doorman, self._render = app, hosts, doorman, render
         self.last_request = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,17 +105,17 @@ class Guard:
             return
         self.last_request = time.monotonic()
         request = Request(scope, receive)
-        answer = self._stranger(request) or self._entering(request) or self._unknown(request)
+        strange = (self._refuse(request, *reason) for reason in self._strange(request))
+        answer = next(strange, None) or self._entering(request) or self._unknown(request)
         if answer is None and request.method == "POST":
             answer = await self._form(request)
         await (self._app if answer is None else answer)(scope, receive, _with_headers(send))
 
-    def _stranger(self, request: Request) -> Response | None:
-        """What is refused whoever asks."""
-        reason = next(self._reasons(request), None)
-        return None if reason is None else self._refuse(request, *reason, "")
+    def _refuse(self, request: Request, status: int, message: str, hint: str = "") -> Response:
+        return self._render(request, problem(message, hint, action="", href="", status=status))
 
-    def _reasons(self, request: Request) -> Iterator[tuple[int, str]]:
+    def _strange(self, request: Request) -> Iterator[tuple[int, str]]:
+        """Why a request is refused whoever asks."""
         headers = request.headers
         host, site = headers.get("host", ""), headers.get("sec-fetch-site", "none")
         if host.lower() not in self._hosts:
@@ -146,7 +146,7 @@ class Guard:
         return answer
 
     def _unknown(self, request: Request) -> Response | None:
-        session = self._doorman.session(_cookie(request))
+        session = self._doorman.session(request.cookies.get(COOKIE, ""))
         if session is None and not request.url.path.startswith("/static/"):
             hint = "open the address that `timeveil serve` printed; if it was used, start the server again"
             return self._refuse(request, 401, "you are not logged in, or your login has expired", hint)
@@ -182,20 +182,12 @@ def form_of(request: Request) -> Mapping[str, list[str]]:
     return form
 
 
-def _cookie(request: Request) -> str:
-    try:
-        cookies: Any = SimpleCookie(request.headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return str(cookies[COOKIE].value) if COOKIE in cookies else ""
-
-
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            names = {name.lower() for name, _ in message["headers"]}
-            extra = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in names]
-            message = {**message, "headers": [*message["headers"], *extra]}
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sending

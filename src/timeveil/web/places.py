@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-from timeveil.errors import BundleError, InputError, ParameterError
+from timeveil.errors import BundleError, InputError, ParameterError, raising
 from timeveil.folder.ledger_file import is_ledger
 from timeveil.jobs.request import RULES
 from timeveil.jobs.typed import is_release
@@ -22,20 +21,14 @@ class Places:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
 
-    def inside(self, name: str, *, exists: bool = True) -> Path:
+    def inside(self, name: str) -> Path:
         """The resolved path of a name; refused if it is not below the root, or not there."""
-        error = InputError(
-            "there is no such file or folder below the folder that timeveil serves",
-            hint="choose one from the list",
-            code="file-missing",
-        )
+        message = "there is no such file or folder below the folder that timeveil serves"
+        error = InputError(message, hint="choose one from the list", code="file-missing")
         if "\0" in name or len(name) > 1_000 or not name.isprintable():
             raise error
-        path = self.root / name
-        try:
-            resolved = path.resolve(strict=exists)
-        except (OSError, RuntimeError):
-            raise error from None
+        with raising(error, on=(OSError, RuntimeError)):
+            resolved = (self.root / name).resolve(strict=True)
         if not resolved.is_relative_to(self.root):
             raise error
         return resolved
@@ -90,9 +83,8 @@ class Places:
         if not folder.is_dir():
             raise InputError("this is not a folder", hint="choose one from the list", code="file-missing")
         entries = []
-        with os.scandir(folder) as found:
-            names = sorted((e.name for e in found if not e.name.startswith(".")), key=str.lower)
-        for entry in names[:MOST_ENTRIES]:
+        names = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
+        for entry in sorted(names, key=str.lower)[:MOST_ENTRIES]:
             try:
                 path = self.inside(f"{self.name(folder)}/{entry}")
             except InputError:

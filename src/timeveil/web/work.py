@@ -40,7 +40,7 @@ class Task:
         self.parts: list[Any] = []
         self.result: dict[str, Any] = {}
         self.error: dict[str, Any] = {}
-        self._changed, self._root, self._written = threading.Condition(), root, ()
+        self._changed, self._root = threading.Condition(), root
         self._folder = Path(tempfile.mkdtemp(dir=folder))
         environment = {**os.environ, "TMPDIR": str(self._folder), "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
@@ -71,14 +71,11 @@ class Task:
         for pipe in (self.process.stdin, out):
             with contextlib.suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # both were asked for
+        message = "the process that did this ended unexpectedly; nothing was written"
+        hint = "try again; if it is a large table, use the engine duckdb"
         with self._changed:
             if self.state == "running":
-                self.state = "failed"
-                self.error = {
-                    "message": "the process that did this ended unexpectedly; nothing was written",
-                    "hint": "try again; if it is a large table, use the engine duckdb",
-                    "code": "engine-failed",
-                }
+                self._note({"error": {"message": message, "hint": hint, "code": "engine-failed"}})
             self._changed.notify_all()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -121,7 +118,7 @@ class Task:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"id": self.id, "kind": self.kind, "state": self.state, "step": self.step, "share": self.share}
+        return {name: getattr(self, name) for name in ("id", "kind", "state", "step", "share")}
 
 
 class Workshop:
@@ -129,8 +126,7 @@ class Workshop:
 
     def __init__(self, root: Path, most: int) -> None:
         self._root, self._most, self._lock = root, most, threading.Lock()
-        self._tasks: dict[str, Task] = {}
-        self._by_key: dict[str, Task] = {}
+        self._tasks, self._by_key = dict[str, Task](), dict[str, Task]()
         self._folder = Path(tempfile.mkdtemp(prefix="timeveil-serve-"))
 
     def start(self, kind: str, request: Mapping[str, Any]) -> Task:
@@ -139,9 +135,8 @@ class Workshop:
             running = sum(task.state == "running" for task in self._tasks.values())
             if running >= self._most:
                 message = f"{running} tasks are running, and no more are started at a time"
-                raise EngineError(
-                    message, hint="wait until one is done, or cancel one, and load this page again"
-                )
+                hint = "wait until one is done, or cancel one, and load this page again"
+                raise EngineError(message, hint=hint)
             task = Task(kind, request, self._root, self._folder)
             self._tasks[task.id] = task
             for old in [t for t in self._tasks.values() if t.state != "running"][: -REMEMBERED or None]:

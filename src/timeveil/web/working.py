@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import timeveil as tv
 from timeveil.domain.run import Run
 from timeveil.errors import InternalError, TimeveilError, spell
 from timeveil.models import method_of, part, tables
@@ -29,16 +30,15 @@ def run_of(request: Mapping[str, Any]) -> Run:
     """The run that a draft describes."""
     from timeveil.jobs.typed import plain_roles
 
-    table, columns = tables()[request["command"]], request["columns"]
-    files = {name: request[name] for name in ("format", "ledger") if request.get(name)}
-    roles = None if request.get("of_release") else plain_roles(columns)
-    return Run(table, request["source"], roles, request["values"], out=request.get("out", "DIR"), **files)
+    files = {name: request[name] for name in ("out", "format", "ledger") if request.get(name)}
+    roles = None if request["of_release"] else plain_roles(request["columns"])
+    return Run(
+        tables()[request["command"]], request["source"], roles, request["values"], **{"out": "DIR", **files}
+    )
 
 
 def survey(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     """The columns of a table with proposed roles."""
-    import timeveil as tv
-
     return tv.suggest(request["source"], command=request["command"], **request["form"]).as_dict()
 
 
@@ -49,8 +49,8 @@ def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     source = open_source(request["source"], Form(**request["form"]))
     rows: list[list[str]] = []
     for batch in source.batches(source.names):
-        cells = batch.slice(0, PREVIEW - len(rows)).to_pylist()
-        rows += [["" if row[name] is None else str(row[name]) for name in source.names] for row in cells]
+        some = batch.slice(0, PREVIEW - len(rows)).to_pylist()
+        rows += [["" if row[name] is None else str(row[name]) for name in source.names] for row in some]
         if len(rows) >= PREVIEW:
             break
     return {"names": list(source.names), "rows": rows}
@@ -66,7 +66,6 @@ def risk(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 def explore(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """What several settings of a parameter cost and give, each as soon as it is known."""
-    import timeveil as tv
     from timeveil.explore.exploration import exploration_sentences
     from timeveil.jobs.publish import arguments, source_of
 
@@ -93,36 +92,32 @@ def publish(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     if outcome.explanation is None:
         violations = [violation.message for violation in outcome.verdict.violations]
         return {"holds": False, "violations": violations}
-    preview = outcome.release.table.slice(0, PREVIEW)
     _progress(say)("attacking", 0.85)
-    return {
-        "holds": True,
-        "model": run.model,
-        **outcome.explanation.as_dict(),
-        "head": preview.column_names,
-        "preview": [["" if v is None else str(v) for v in row.values()] for row in preview.to_pylist()],
-        **_judged(outcome.release, outcome.ledger),
-    }
+    result = {"holds": True, "model": run.model, **outcome.explanation.as_dict(), **_head(outcome.release)}
+    return {**result, **_judged(outcome.release, outcome.ledger)}
+
+
+def _head(release: Any) -> dict[str, Any]:
+    """The first rows of a release."""
+    rows = release.table.slice(0, PREVIEW)
+    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows.to_pylist()]
+    return {"head": rows.column_names, "preview": cells}
 
 
 def _judged(release: Any, ledger: Any) -> dict[str, Any]:
     """The attack before and after, and the loss."""
-    import timeveil as tv
     from timeveil.judging import gather
 
     evidence, model = gather(release, ledger), release.manifest["model"]
     words, pictures = part(model, "words"), part(model, "words.pictures")
     breach: Any = tv.attack(evidence)
-    draw = getattr(pictures, "attack_picture", None)
-    picture = None if draw is None else draw(breach)
-    loss = words.loss_summary(tv.measure(evidence))
-    summary = words.attack_summary(breach, release)
-    return {"attack": {**_shown(summary), "svg": picture and picture.svg(1)}, "loss": _shown(loss)}
+    picture = pictures.attack_picture(breach) if hasattr(pictures, "attack_picture") else None
+    attack = {**_shown(words.attack_summary(breach, release)), "svg": picture and picture.svg(1)}
+    return {"attack": attack, "loss": _shown(words.loss_summary(tv.measure(evidence)))}
 
 
 def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """Verify a folder, with its ledger if there is one, and say what it is."""
-    import timeveil as tv
     from timeveil.report import verification
 
     _progress(say)("verifying", 0.1)
@@ -139,9 +134,7 @@ def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     }
     if verified.verdict and verified.evidence is not None:
         release = verified.evidence.release
-        preview = release.table.slice(0, PREVIEW)
-        result |= {"head": preview.column_names, "columns": [c["name"] for c in release.manifest["columns"]]}
-        result["preview"] = [["" if v is None else str(v) for v in r.values()] for r in preview.to_pylist()]
+        result |= {**_head(release), "columns": [column["name"] for column in release.manifest["columns"]]}
         if ledger is not None:
             _progress(say)("attacking", 0.5)
             result |= _judged(release, ledger)
@@ -150,7 +143,6 @@ def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 def query(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     """The answer to a question about a release."""
-    import timeveil as tv
     from timeveil.jobs.query import Question
 
     remarks: list[str] = []
@@ -161,7 +153,6 @@ def query(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
 
 def compare(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """Releases of the same data side by side."""
-    import timeveil as tv
     from timeveil.compare import comparison_lines, comparison_picture
 
     folders = {Path(folder).name: tv.open_release(folder) for folder in request["folders"]}
@@ -173,10 +164,8 @@ def compare(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 def report(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """The report on a folder."""
-    import timeveil as tv
-
-    filed = tv.report(request["folder"], request["ledger"] or None, progress=_progress(say))
-    return {"html": filed.html, "report": filed.as_dict(), "kind": filed.kind}
+    report = tv.report(request["folder"], request["ledger"] or None, progress=_progress(say))
+    return {"html": report.html, "report": report.as_dict(), "kind": report.kind}
 
 
 TASKS: Mapping[str, Callable[[Mapping[str, Any], Say], dict[str, Any]]] = {
@@ -191,30 +180,21 @@ def _progress(say: Say) -> Callable[[str, float], None]:
 def _shown(summary: Any) -> dict[str, Any]:
     """A summary as data, its picture as SVG."""
     table = None if summary.table is None else summary.table.data()
-    svg = None if summary.picture is None else summary.picture.svg(1)
     words = {"title": summary.title, "sentences": list(summary.sentences), "limits": list(summary.limits)}
-    return {**words, "table": table, "svg": svg}
+    return {**words, "table": table, "svg": summary.picture and summary.picture.svg(1)}
 
 
 def _error(cause: Exception) -> dict[str, Any]:
     """What went wrong, safe to show: of a foreign exception only its type."""
-    if not isinstance(cause, TimeveilError):
-        full = isinstance(cause, MemoryError)
-        message = (
-            "there is not enough memory for this table" if full else f"internal error: {type(cause).__name__}"
-        )
-        hint = (
-            'use {engine="duckdb"}' if full else "please report it with what you did; it is a bug in timeveil"
-        )
+    if isinstance(cause, MemoryError):
+        message, hint = "there is not enough memory for this table", 'use {engine="duckdb"}'
         cause = InternalError(message, hint=hint)
-    return {
-        "message": cause.message,
-        "hint": spell(cause.template, "job"),
-        "code": cause.code,
-        "parameters": cause.facts.get(
-            "parameters", [cause.facts["parameter"]] if "parameter" in cause.facts else []
-        ),
-    }
+    elif not isinstance(cause, TimeveilError):
+        hint = "please report it with what you did; it is a bug in timeveil"
+        cause = InternalError(f"internal error: {type(cause).__name__}", hint=hint)
+    single = [cause.facts["parameter"]] if "parameter" in cause.facts else []
+    shown = {"message": cause.message, "hint": spell(cause.template, "job"), "code": cause.code}
+    return {**shown, "parameters": cause.facts.get("parameters", single)}
 
 
 def main() -> None:

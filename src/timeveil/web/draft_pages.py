@@ -20,14 +20,16 @@ from timeveil.jobs.typed import is_release
 from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
-from timeveil.web.answers import Page, to, told
+from timeveil.web.answers import Page, error_data, progress, to
 from timeveil.web.drafts import Draft, cards, explored_so_far, ranges
 from timeveil.web.forms import Form, columns_of, fields, read_form
 from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
 from timeveil.web.work import Task, Workshop
 
-FORM = ("delimiter", "encoding", "sheet")
+FILE_FORM = {name: FileForm.table()[name] for name in ("delimiter", "encoding", "sheet")}
+LIMITS = {name: ExploreParameters.table()[name] for name in ("max_loss", "max_risk")}
+FILES = {name: Files.table()[name] for name in ("out", "ledger", "format")}
 MOST_DRAFTS = 100
 
 
@@ -35,7 +37,7 @@ class Stale(Exception):  # noqa: N818 (an answer, not a fault)
     """A form of a page that another tab has changed since."""
 
 
-class Desk:
+class DraftPages:
     """The drafts, and the pages from the table to its release."""
 
     def __init__(self, places: Places, workshop: Workshop) -> None:
@@ -47,11 +49,9 @@ class Desk:
         folder = request.path_params.get("path", "").strip("/")
         parts = folder.split("/") if folder else []
         crumbs = [{"name": part, "path": "/".join(parts[: n + 1])} for n, part in enumerate(parts)]
+        recent = [{"id": draft.id, "source": draft.source} for draft in list(self.drafts.values())[-5:]]
         data = {"folder": folder, "crumbs": crumbs, "entries": self.places.listing(folder)}
-        return Page("open.html", {**data, "root": self.places.root.name, "drafts": self._recent()})
-
-    def _recent(self) -> list[dict[str, str]]:
-        return [{"id": draft.id, "source": draft.source} for draft in list(self.drafts.values())[-5:]]
+        return Page("open.html", {**data, "root": self.places.root.name, "drafts": recent})
 
     def start(self, request: Request) -> Response:
         name = form_of(request).get("source", [""])[0]
@@ -68,67 +68,61 @@ class Desk:
     # --- 2 columns --------------------------------------------------------------------------------------
     def columns(self, request: Request) -> Page:
         draft = self._draft(request)
-        task = self._survey(draft)
+        task = self._survey(draft, draft.asked)
         if task.state == "failed":
-            lines = [FileForm.table()[name] for name in FORM]
-            return self._page(
-                "columns.html", draft, error=task.error, form=fields(lines, draft.form), status=422
-            )
+            form = fields(FILE_FORM.values(), draft.form)
+            return self._page("columns.html", draft, error=task.error, form=form)
         if task.state != "done":
-            return self._progress(draft, task, "Reading the table")
-        found = task.result
-        roles = {n: role for role, names in (draft.columns or found["roles"]).items() for n in _list(names)}
-        sample = self._sample(draft) if request.path_params.get("values") else None
-        known = [*draft.table.needs, *(r for r in draft.table.roles if r not in ("cyclic", "drop"))]
-        meanings = {role: Columns.table()[role].meaning for role in (*known, "drop")}
+            return progress(task, "Reading the table", draft=draft.about)
+        survey, sample = task.result, None
+        if request.path_params.get("values"):
+            file_form = {name: draft.form.get(name) for name in FILE_FORM}
+            values = self._task(draft, "values", {"source": draft.source, "form": file_form})
+            values.wait(20)
+            sample = {"names": [], "rows": [], **values.result}
+        role_of = dict[str, str]()
+        for role, names in (draft.columns or survey["roles"]).items():
+            role_of |= dict.fromkeys([names] if isinstance(names, str) else names, role)
+        roles_of_method = [*draft.table.needs, *(r for r in draft.table.roles if r not in ("cyclic", "drop"))]
         return self._page(
             "columns.html",
             draft,
-            survey=found,
-            roles={column["name"]: roles.get(column["name"], "drop") for column in found["columns"]},
-            known=meanings,
+            survey=survey,
+            roles={column["name"]: role_of.get(column["name"], "drop") for column in survey["columns"]},
+            known={role: Columns.table()[role].meaning for role in (*roles_of_method, "drop")},
             commands=cards(draft.table.command),
             sample=sample,
             cyclic=list(CYCLIC) if "cyclic" in draft.table.roles else [],
             chosen_cyclic=draft.columns.get("cyclic", []),
         )
 
-    def _survey(self, draft: Draft) -> Task:
-        task = self.workshop.ensure(
-            "survey", {"source": draft.source, "command": draft.asked, "form": draft.form}, self._state(draft)
-        )
+    def _survey(self, draft: Draft, command: str | None) -> Task:
+        task = self._task(draft, "survey", {"source": draft.source, "command": command, "form": draft.form})
         if task.state == "done" and draft.command is None:
             draft.command, draft.values = task.result["command"], dict(task.result["values"])
         return task
 
-    def _sample(self, draft: Draft) -> dict[str, Any]:
-        form = {name: draft.form.get(name) for name in FORM}
-        task = self.workshop.ensure("values", {"source": draft.source, "form": form}, self._state(draft))
-        task.wait(20)
-        return {"names": [], "rows": []} | task.result
-
     def set_columns(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
-        if any(name in form for name in FORM):
-            draft.form = read_form([FileForm.table()[name] for name in FORM], form)
+        if any(name in form for name in FILE_FORM):
+            draft.form = read_form(FILE_FORM.values(), form)
             return to(f"/draft/{draft.id}/columns")
         command = form.get("command", [draft.table.command])[0]
         if command != draft.table.command:
             if command not in tables():
                 raise ParameterError("there is no such method", hint="choose one from the list")
-            survey = {"source": draft.source, "command": command, "form": draft.form}
-            task = self.workshop.ensure("survey", survey, self._state(draft))
+            task = self._survey(draft, command)
             task.wait(60)
             draft.command = draft.asked = command
             draft.columns, draft.explored = {}, {}
             draft.values = dict(task.result.get("values", {}))
             return to(f"/draft/{draft.id}/columns")
-        task = self._survey(draft)
-        names = [column["name"] for column in task.result.get("columns", ())]
+        survey = self._survey(draft, draft.asked).result
+        names = [column["name"] for column in survey.get("columns", ())]
         draft.columns = columns_of(form, names, (*draft.table.needs, *draft.table.roles))
-        coarsened = draft.values.pop("hierarchies", {})  # of columns that are quasi-identifiers still
-        if still := {c: how for c, how in coarsened.items() if c in draft.columns.get("quasi", ())}:
-            draft.values["hierarchies"] = still
+        coarsened = draft.values.pop("hierarchies", {})
+        quasi = {column: how for column, how in coarsened.items() if column in draft.columns.get("quasi", ())}
+        draft.values |= {"hierarchies": quasi} if quasi else {}
         return to(f"/draft/{draft.id}/risk")
 
     # --- 3 risk -----------------------------------------------------------------------------------------
@@ -136,47 +130,42 @@ class Desk:
         draft = self._draft(request)
         if not draft.columns:
             return to(f"/draft/{draft.id}/columns")
-        task = self.workshop.ensure("risk", draft.request(), self._state(draft))
+        task = self._task(draft, "risk", draft.request())
         if task.state == "running":
-            return self._progress(draft, task, "Counting people")
-        promised = [
-            draft.table.table()[name] for name in ("k", "l", "min_support") if name in draft.table.table()
-        ]
-        shown = fields(
-            [line for line in promised if line.required], {**required_values(draft.table), **draft.values}
-        )
+            return progress(task, "Counting people", draft=draft.about)
+        table = draft.table.table()
+        promised = [table[name] for name in ("k", "l", "min_support") if name in table]
+        form = fields([line for line in promised if line.required], draft.all_values)
         if task.state == "failed":
-            return self._page("risk.html", draft, error=task.error, form=shown, status=422)
-        return self._page("risk.html", draft, risk=task.result, form=shown)
+            return self._page("risk.html", draft, error=task.error, form=form)
+        return self._page("risk.html", draft, risk=task.result, form=form)
 
     # --- 4 promise --------------------------------------------------------------------------------------
     def promise(
-        self, request: Request, wrong: TimeveilError | None = None, typed: Form | None = None
+        self, request: Request, error: TimeveilError | None = None, typed: Form | None = None
     ) -> Page:
         draft = self._draft(request)
-        lines = [line for name, line in draft.table.table().items() if name not in draft.table.secret]
-        facts = {} if wrong is None else wrong.facts
-        names = [facts["parameter"]] if "parameter" in facts else list(facts.get("parameters", ()))
-        controls = fields(lines, {**required_values(draft.table), **draft.form, **draft.values}, names)
-        for control in controls if typed is not None else ():
-            control["value"] = "\n".join(typed.get(control["name"], [])) if typed else control["value"]
-        first = {*required_values(draft.table), *draft.table.explored}
+        facts = {} if error is None else error.facts
+        wrong = [facts["parameter"]] if "parameter" in facts else list(facts.get("parameters", ()))
+        controls = fields(draft.lines, draft.all_values, wrong)
+        for control in controls if typed else ():
+            control["value"] = "\n".join(typed.get(control["name"], [])) if typed else ""
+        usual = {*required_values(draft.table), *draft.table.explored}
+        further = [control for control in controls if control["name"] not in usual]
         return self._page(
             "promise.html",
             draft,
-            error=None if wrong is None else told(wrong),
+            error=None if error is None else error_data(error),
             commands=cards(draft.table.command),
-            first=[control for control in controls if control["name"] in first],
-            more=[control for control in controls if control["name"] not in first],
-            opened=any(control["wrong"] for control in controls if control["name"] not in first),
-            status=200 if wrong is None else 422,
+            first=[control for control in controls if control["name"] in usual],
+            more=further,
+            opened=any(control["wrong"] for control in further),
         )
 
     def set_promise(self, request: Request) -> Page | Response:
         draft, form = self._draft(request, changing=True), form_of(request)
-        lines = [line for name, line in draft.table.table().items() if name not in draft.table.secret]
         try:
-            values = self.places.parameters(draft.table, read_form(lines, form))
+            values = self.places.parameters(draft.table, read_form(draft.lines, form))
             draft.table(**{**required_values(draft.table), **draft.form, **values})
         except TimeveilError as error:
             return self.promise(request, error, form)
@@ -187,39 +176,31 @@ class Desk:
     def tradeoff(self, request: Request) -> Page:
         draft = self._draft(request)
         explored, table = draft.explored, draft.table
-        limits = fields([ExploreParameters.table()[n] for n in ("max_loss", "max_risk")], explored)
         data: dict[str, Any] = {
-            "limits": limits,
+            "limits": fields(LIMITS.values(), explored),
             "choices": list(table.explored),
             "explored": {"name": "", "settings": "", **explored},
+            "meanings": {name: spell(table.table()[name].meaning, "job") for name in table.explored},
+            "usual": ranges(draft),
         }
-        data["meanings"] = {name: spell(table.table()[name].meaning, "job") for name in table.explored}
-        data["usual"] = ranges(draft)
         if not explored:
             return self._page("tradeoff.html", draft, **data)
-        values = {**draft.request()["values"], explored["name"]: explored["settings"]}
-        more = {name: explored.get(name) for name in ("max_loss", "max_risk")}
-        task = self.workshop.ensure(
-            "explore", {**draft.request(), "values": values, **more}, self._state(draft)
-        )
+        job = draft.request()
+        job["values"] = {**job["values"], explored["name"]: explored["settings"]}
+        task = self._task(draft, "explore", job | {name: explored.get(name) for name in LIMITS})
         if task.state == "failed":
-            return self._page("tradeoff.html", draft, **data, error=task.error, status=422)
+            return self._page("tradeoff.html", draft, **data, error=task.error)
         return self._page("tradeoff.html", draft, **data, task=task.as_dict(), **explored_so_far(task, draft))
 
     def set_tradeoff(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
-        name = form.get("name", [""])[0]
-        if name not in draft.table.explored:
-            raise ParameterError("this parameter has no trade-off", hint="choose one from the list")
-        limits = read_form([ExploreParameters.table()[n] for n in ("max_loss", "max_risk")], form)
-        draft.explored = {"name": name, "settings": form.get("settings", [""])[0], **limits}
+        settings = {"name": draft.explorable(form), "settings": form.get("settings", [""])[0]}
+        draft.explored = settings | read_form(LIMITS.values(), form)
         return to(f"/draft/{draft.id}/tradeoff")
 
     def take(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
-        name = form.get("name", [""])[0]
-        if name not in draft.table.explored:
-            raise ParameterError("this parameter has no trade-off", hint="choose one from the list")
+        name = draft.explorable(form)
         draft.values |= read_form([draft.table.table()[name]], {name: form.get("value", [])})
         return to(f"/draft/{draft.id}/publish")
 
@@ -227,10 +208,10 @@ class Desk:
     def publish(self, request: Request) -> Page:
         draft = self._draft(request)
         files = {"out": f"{draft.stem}-published", "ledger": f"{draft.stem}.ledger", "format": "parquet"}
-        lines = [Files.table()[name] for name in ("out", "ledger", "format")]
-        again = draft.run(out=files["out"], ledger=files["ledger"]).as_dict()
-        stated = [{"name": line.name, "value": _plain(value)} for line, value in draft.run(out="").changed()]
-        return self._page("publish.html", draft, form=fields(lines, files), again=again, stated=stated)
+        run = draft.run(**files)
+        stated = [{"name": line.name, "value": _plain(value)} for line, value in run.changed()]
+        form = fields(FILES.values(), files)
+        return self._page("publish.html", draft, form=form, again=run.as_dict(), stated=stated)
 
     def do_publish(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
@@ -241,8 +222,8 @@ class Desk:
             "format": form.get("format", ["parquet"])[0],
         }
         Files(**files)
-        request_ = draft.request(**files, draft=draft.id, again=draft.run(**files).as_dict())
-        return to(f"/task/{self.workshop.start('publish', request_).id}")
+        job = draft.request(**files, draft=draft.id, again=draft.run(**files).as_dict())
+        return to(f"/task/{self.workshop.start('publish', job).id}")
 
     # --- what all pages need ----------------------------------------------------------------------------
     def _draft(self, request: Request, *, changing: bool = False) -> Draft:
@@ -256,20 +237,15 @@ class Desk:
             draft.version += 1
         return draft
 
-    def _state(self, draft: Draft) -> str:
-        return "" if is_address(draft.source) else fingerprint(self.places.inside(draft.source))
+    def _task(self, draft: Draft, kind: str, job: Mapping[str, Any]) -> Task:
+        """The task that does this with the table as it is now."""
+        version = "" if is_address(draft.source) else fingerprint(self.places.inside(draft.source))
+        return self.workshop.ensure(kind, job, version)
 
-    def _page(self, template: str, draft: Draft, status: int = 200, **data: Any) -> Page:
+    def _page(self, template: str, draft: Draft, **data: Any) -> Page:
         step, promised = template.removesuffix(".html"), draft.table.promised
         shown = {"draft": draft.about, "promised": promised, "step": step, "error": None, **data}
-        return Page(template, shown, status)
-
-    def _progress(self, draft: Draft, task: Task, title: str) -> Page:
-        return Page("progress.html", {"draft": draft.about, "task": task.as_dict(), "title": title})
-
-
-def _list(names: Any) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+        return Page(template, shown, 422 if shown["error"] else 200)
 
 
 def _plain(value: Any) -> str:

@@ -12,43 +12,41 @@ from starlette.responses import Response, StreamingResponse
 from timeveil.errors import InputError, ParameterError
 from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
-from timeveil.web.answers import Page, to
+from timeveil.web.answers import Page, problem, progress, to
+from timeveil.web.draft_pages import DraftPages
 from timeveil.web.drafts import explored_so_far
 from timeveil.web.forms import fields, read_form
 from timeveil.web.guard import Doorman, form_of
-from timeveil.web.pages import Desk
 from timeveil.web.places import fingerprint
 from timeveil.web.work import Task, events
 
 _TITLES = {"publish": "Publishing", "query": "Counting", "compare": "Comparing", "explore": "Trying settings"}
 
 
-class Bench:
+class ReleasePages:
     """Whatever runs, and releases that are judged."""
 
-    def __init__(self, desk: Desk, doorman: Doorman, address: str) -> None:
-        self.desk, self.places, self.workshop = desk, desk.places, desk.workshop
-        self.doorman, self.address = doorman, address
+    def __init__(self, draft_pages: DraftPages, doorman: Doorman, address: str) -> None:
+        self.drafts, self.places = draft_pages.drafts, draft_pages.places
+        self.workshop, self.doorman, self.address = draft_pages.workshop, doorman, address
 
     # --- 7 result, and everything else that runs --------------------------------------------------------
     def task(self, request: Request) -> Page | Response:
         task = self._task(request)
         if task.state == "running":
-            return Page("progress.html", {"task": task.as_dict(), "title": _TITLES[task.kind]})
-        back = (
-            f"/draft/{task.request['draft']}/publish"
-            if "draft" in task.request
-            else task.request.get("back", "/")
-        )
-        if task.state != "done" or not task.result.get("holds", True):
-            violated = {
-                "message": "the release does not keep its promise, so nothing was written",
-                "hint": "",
-            }
-            cancelled = {"message": "cancelled; nothing was written", "hint": "go back and start it again"}
-            error = {"cancelled": cancelled, "failed": task.error, "done": violated}[task.state]
-            return Page("problem.html", {"error": error, "action": "Go back", "href": back}, 409)
-        data = {"task": task.as_dict(), "result": task.result, "request": _public(task.request), "back": back}
+            return progress(task, _TITLES[task.kind])
+        job, back = task.request, task.request.get("back", "/")
+        if "draft" in job:
+            back = f"/draft/{job['draft']}/publish"
+        link: Any = {"action": "Go back", "href": back, "status": 409}
+        if task.state == "failed":
+            return problem(task.error, **link)
+        if task.state == "cancelled":
+            return problem("cancelled; nothing was written", "go back and start it again", **link)
+        if not task.result.get("holds", True):
+            return problem("the release does not keep its promise, so nothing was written", **link)
+        shown = {n: job[n] for n in ("out", "ledger", "again", "draft", "folder") if job.get(n)}
+        data = {"task": task.as_dict(), "result": task.result, "request": shown, "back": back}
         return Page("result.html" if task.kind == "publish" else "answer.html", data)
 
     def cancel(self, request: Request) -> Response:
@@ -58,7 +56,7 @@ class Bench:
 
     def events(self, request: Request) -> Response:
         task = self._task(request)
-        draft = self.desk.drafts.get(request.query_params.get("draft", ""))
+        draft = self.drafts.get(request.query_params.get("draft", ""))
 
         def shown(task: Task) -> dict[str, Any]:
             return explored_so_far(task, draft) if task.kind == "explore" and draft is not None else {}
@@ -66,27 +64,18 @@ class Bench:
         return StreamingResponse(events(task, shown), media_type="text/event-stream")
 
     def job_file(self, request: Request) -> Response:
-        task = self._task(request)
-        text = task.request.get("again", {}).get("job", "")
-        return Response(
-            text + "\n",
-            media_type="text/plain",
-            headers={"content-disposition": "attachment; filename=job.toml"},
-        )
+        text = self._task(request).request.get("again", {}).get("job", "")
+        headers = {"content-disposition": "attachment; filename=job.toml"}
+        return Response(text + "\n", media_type="text/plain", headers=headers)
 
     # --- 8 judge, 9 sign off ----------------------------------------------------------------------------
     def judge(self, request: Request) -> Page:
         folder, ledger = self._folder(request)
-        asked = {"folder": folder, "ledger": ledger}
-        task = self.workshop.ensure("judge", asked, self._version(folder, ledger))
+        task = self._ensured("judge", folder, ledger)
         if task.state == "running":
-            return Page("progress.html", {"task": task.as_dict(), "title": "Checking the release"})
+            return progress(task, "Checking the release")
         if task.state == "failed":
-            return Page(
-                "problem.html",
-                {"error": task.error, "action": "Choose another folder", "href": "/open/"},
-                422,
-            )
+            return problem(task.error, action="Choose another folder")
         model, near = task.result["model"], self.places.listing(str(Path(folder).parent))
         lines = [line for line in Question.table().values() if not line.models or model in line.models]
         decisions = [] if not ledger else sign_offs(self.places.root / ledger, task.result["hash"])
@@ -108,37 +97,30 @@ class Bench:
             raise ParameterError("there is nothing to compare with", hint="choose another release")
         return self._ask("compare", {"folders": [folder, *others], "back": f"/judge/{folder}"})
 
-    def _ask(self, kind: str, request: Mapping[str, Any]) -> Response:
-        task = self.workshop.start(kind, request)
+    def _ask(self, kind: str, job: Mapping[str, Any]) -> Response:
+        task = self.workshop.start(kind, job)
         task.wait(5.0)
         return to(f"/task/{task.id}")
 
     def report(self, request: Request) -> Page | Response:
         folder, ledger = self._folder(request)
-        task = self.workshop.ensure(
-            "report", {"folder": folder, "ledger": ledger}, self._version(folder, ledger, f"{ledger}{ENDING}")
-        )
+        task = self._ensured("report", folder, ledger, f"{ledger}{ENDING}")
         if task.state == "running":
-            return Page("progress.html", {"task": task.as_dict(), "title": "Writing the report"})
+            return progress(task, "Writing the report")
         if task.state == "failed":
-            return Page(
-                "problem.html", {"error": task.error, "action": "Go back", "href": f"/judge/{folder}"}, 422
-            )
+            return problem(task.error, action="Go back", href=f"/judge/{folder}")
         return Page("report", task.result)
 
     def set_signoff(self, request: Request) -> Response:
         folder, ledger = self._folder(request)
         form = form_of(request)
         ledger = ledger or self.places.name(self.places.inside(form.get("ledger", [""])[0]))
-        task = self.workshop.ensure(
-            "judge", {"folder": folder, "ledger": ledger}, self._version(folder, ledger)
-        )
-        task.wait(60)
-        if task.state != "done" or (not task.result["holds"] and form.get("decision") == ["approved"]):
-            raise ParameterError(
-                "a release that does not verify cannot be approved", hint="reject it, with a reason"
-            )
         name, decision, reason = (form.get(key, [""])[0] for key in ("name", "decision", "reason"))
+        task = self._ensured("judge", folder, ledger)
+        task.wait(60)
+        if task.state != "done" or (decision == "approved" and not task.result["holds"]):
+            message = "a release that does not verify cannot be approved"
+            raise ParameterError(message, hint="reject it, with a reason")
         sign_off(self.places.root / ledger, name, decision, reason, task.result["hash"])
         return to(f"/judge/{folder}?ledger={ledger}")
 
@@ -149,9 +131,8 @@ class Bench:
     def _task(self, request: Request) -> Task:
         task = self.workshop.find(request.path_params["task"])
         if task is None:
-            raise InputError(
-                "this task is not known to the server", hint="start it again", code="file-missing"
-            )
+            message = "this task is not known to the server"
+            raise InputError(message, hint="start it again", code="file-missing")
         return task
 
     def _folder(self, request: Request) -> tuple[str, str]:
@@ -159,12 +140,8 @@ class Bench:
         name = self.places.release(request.path_params["path"])
         return name, self.places.name(self.places.inside(ledger)) if ledger else ""
 
-    def _version(self, folder: str, ledger: str, more: str = "") -> str:
-        paths = [self.places.root / name for name in (folder, ledger, more) if name]
-        return "|".join(fingerprint(path) for path in paths if path.exists())
-
-
-def _public(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: request[name] for name in ("out", "ledger", "again", "draft", "folder") if request.get(name)
-    }
+    def _ensured(self, kind: str, folder: str, ledger: str, *files: str) -> Task:
+        """The task that does this with the folder, the ledger and further files as they are now."""
+        paths = [self.places.root / name for name in (folder, ledger, *files) if name]
+        version = "|".join(fingerprint(path) for path in paths if path.exists())
+        return self.workshop.ensure(kind, {"folder": folder, "ledger": ledger}, version)
