@@ -24,7 +24,7 @@ from tests.service.processes import Nursery, nursery
 import timeveil as tv
 from timeveil.service import feed, running, status
 from timeveil.service.feed import FeedService
-from timeveil.service.ports import message_sink, open_port
+from timeveil.service.ports import MessageSink, open_port
 
 PASSWORD = "CANARY-password"  # noqa: S105 (not a real one)
 STEPS = (3, 9)
@@ -44,7 +44,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(place: Any, root: Path, out: Any = None, state: str = "s.db", **options: Any) -> FeedService:
-    sink = message_sink(place.sink, several=False) if out is None else out
+    sink = MessageSink(place.sink, several=False) if out is None else out
     source = open_port(place.source, "Records")
     options = {"seed": 7, **options}
     return FeedService(source, place.source, sink, root / state, parameters(roles=ROLES), **options)

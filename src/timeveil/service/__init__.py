@@ -24,7 +24,7 @@ from timeveil.reading.database import is_address
 from timeveil.service.feed import FeedService
 from timeveil.service.operations import Stop, as_lines, errors_logged, observed
 from timeveil.service.parameters import Parameters
-from timeveil.service.ports import is_broker, message_sink, open_port
+from timeveil.service.ports import MessageSink, is_broker, open_port
 from timeveil.service.running import Service
 from timeveil.service.status import Status, Tally, status
 
@@ -51,13 +51,10 @@ def is_service(run: Run) -> bool:
     if "state" not in run.service:
         hint = 'name a private state file: {state="stream.db"}'
         raise ParameterError("IN is a folder or a broker, and `state` is missing", hint=hint)
-    for name, applies, what in (
-        ("close_after", from_broker, "a broker"),
-        ("settle", not from_broker, "an inbox"),
-    ):
-        if name in run.service and not applies:
-            message = f"`{name}` applies to {what}, which IN is not"
-            raise ParameterError(message, hint=f"leave {{{name}}} out")
+    name, kind = ("settle", "an inbox") if from_broker else ("close_after", "a broker")
+    if name in run.service:
+        message = f"`{name}` applies to {kind}, which IN is not"
+        raise ParameterError(message, hint=f"leave {{{name}}} out")
     if run.ledger is not None:
         message = "a stream in service has no ledger; its state file is what is private"
         raise ParameterError(message, hint="leave {ledger} out")
@@ -87,17 +84,16 @@ def serve(
     values = {name: value for name, value in run.values.items() if name != "seed"}
     parameters = Parameters(run.roles, values, options.stream_by, run.format)  # type: ignore[arg-type]  # a stream has roles
     state, several = Path(run.service["state"]), options.stream_by is not None
-    out = message_sink(run.out, several=several) if is_broker(run.out) else Path(run.out)
-    limits: Any = {"max_gap": options.max_gap, "settle": options.settle, "seed": run.values.get("seed")}
-    display: Progress = silent if options.follow else progress
+    out = MessageSink(run.out, several=several) if is_broker(run.out) else Path(run.out)
     log = as_lines(say) if options.log_json else say
-    said: Any = {"say": log, "note": note, "progress": display}
+    more: Any = {"max_gap": options.max_gap, "settle": options.settle, "seed": run.values.get("seed")}
+    more |= {"say": log, "note": note, "progress": silent if options.follow else progress}
 
     def opened() -> Service:
         if not is_broker(run.source):
-            return Service(Path(run.source), out, state, parameters, **limits, **said)
+            return Service(Path(run.source), out, state, parameters, **more)
         source, grace = open_port(run.source, "Records"), options.close_after or 0
-        return FeedService(source, run.source, out, state, parameters, close_after=grace, **limits, **said)
+        return FeedService(source, run.source, out, state, parameters, close_after=grace, **more)
 
     logging = errors_logged(log) if options.log_json else nullcontext()
     with logging, observed(state, options.metrics), opened() as service:

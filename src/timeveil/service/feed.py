@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
@@ -33,16 +33,7 @@ from timeveil.service import running
 from timeveil.service.operations import Stop
 from timeveil.service.parameters import SINGLE
 from timeveil.service.ports import Batch, Source, shown
-from timeveil.service.records import (
-    REFUSED,
-    Columns,
-    Record,
-    form_of,
-    gap_before,
-    late_record,
-    reason_of,
-    sifted,
-)
+from timeveil.service.records import REFUSED, Columns, Record, form_of, reason_of, sifted
 from timeveil.service.running import Service
 from timeveil.service.status import Tally
 
@@ -82,25 +73,23 @@ class FeedService(Service):
     def _prepare(self, _inbox: Path | None) -> None:
         stored = self._state.meta("source")
         if stored not in (None, shown(self._address)):
-            message = f"`{self._state.path.name}` was made with another source"
-            hint = "name the source that it was made with, or a new {state} file and a new folder"
-            raise ParameterError(message, hint=hint, code="state-mismatch", facts={"differ": ["source"]})
+            remedy = "name the source that it was made with, or"
+            raise running.mismatch(self._state, "another source", remedy, ["source"])
         if stored is None and self._state.outcomes():
-            message = f"`{self._state.path.name}` was made with an inbox"
-            raise ParameterError(
-                message, hint="use a new {state} file and a new folder", code="state-mismatch"
-            )
+            raise running.mismatch(self._state, "an inbox", "use", ["source"])
         self._feed = Progress(**(self._state.meta("feed") or {}))
         self._quarantine = self._state.path.with_name(f"{self._state.path.name}.quarantine")
         self._held = dict[int, list[Record]]()
         by, roles = self._parameters.stream_by, self._parameters.settings.roles
         self._columns = Columns(roles, by)
-        self._time = self._columns.time
         options = self._parameters.settings.options
         stated = {name: getattr(options, name) for name in ("zone", "unit", "time_format")}
-        self._read_times: Callable[[pa.Table], Any] = lambda table: read(
-            table, Roles(time=roles.time), needs=("time",), slot_numbers=True, **stated
-        )
+        self._reading: Any = {
+            "roles": Roles(time=roles.time),
+            "needs": ("time",),
+            "slot_numbers": True,
+            **stated,
+        }
         self._is_guessing = options.time_format is None
         self._bad, self.tally.records = list[tuple[Record, TimeveilError]](), 0
         held = [(slot, self._columns.parsed(name, raw)) for slot, name, raw in self._state.held()]
@@ -157,16 +146,14 @@ class FeedService(Service):
 
     def _take_batch(self, batch: Batch) -> None:
         """Take the records of some messages and keep all that follows in one transaction; then publish."""
-        if self._state.meta("closed"):
-            message = "the stream is closed: no further record can be taken"
-            hint = "start a new stream with a new {state} file and a new folder"
-            raise ParameterError(message, hint=hint, code="stream-closed")
+        self._require_open("no further record can be taken")
         before, self._bad = self._feed, []
         self._feed = replace(before, position=batch.position, behind=batch.behind)
         try:
             records = list(self._records(batch))
-            if not before.records and not records:
-                self._refuse_all()
+            wrong = [error for _, error in self._bad if not isinstance(error, InputError)]
+            if wrong and not before.records and not records:
+                raise wrong[0]  # every record of the very first batch is bad: the command may be wrong
             final, new = self._arrive(records)
             running.boundary()
             with self._state.transaction():
@@ -182,21 +169,12 @@ class FeedService(Service):
         self._publish()
         self._put_out()
 
-    def _refuse_all(self) -> None:
-        """If every record of the very first batch lacks a column, the command may be wrong."""
-        for _, error in self._bad:
-            if not isinstance(error, InputError):
-                raise error
-
     def _store(self, final: Final, new: list[tuple[int, Record]]) -> None:
         """Everything that follows from a batch, in the current transaction."""
         slots: dict[str, list[PublishedSlot]] = {}
         for name, published in final:
             slots.setdefault(name, []).extend(published)
-        for name, published in slots.items():
-            self._keep(name, published)
-        arrived = [self._state.meta("latest"), *(self._publisher(name).latest for name in slots)]
-        self._state.set_meta("latest", max((slot for slot in arrived if slot is not None), default=None))
+        self._keep_all([*slots.items()])
         closed = self._feed.closed
         if closed is not None:
             self._state.drop_held(closed)
@@ -226,7 +204,6 @@ class FeedService(Service):
                     yield record
 
     def _reject(self, record: Record, error: TimeveilError) -> None:
-        """Put a record aside."""
         self._bad.append((record, error))
 
     def _arrive(self, records: list[Record]) -> tuple[Final, list[tuple[int, Record]]]:
@@ -236,13 +213,20 @@ class FeedService(Service):
         new: list[tuple[int, Record]] = []
         for record, slot, mark in self._placed(records):
             is_late = feed.closed is not None and slot <= feed.closed
-            if feed.latest is not None and slot - feed.latest - 1 > self._max_gap:
-                self._reject(record, gap_before(slot - feed.latest - 1, self._max_gap))
+            gap = 0 if feed.latest is None else slot - feed.latest - 1
+            if gap > self._max_gap:
+                message = (
+                    f"gap of {gap:,} empty slots before the record; at most {self._max_gap:,} are allowed"
+                )
+                hint = "check for a wrong clock, because all of these slots would become final"
+                self._reject(record, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
                 continue
             if len(record.cells) == 1:
                 feed.records -= 1  # a heartbeat
             elif is_late and not moves_late:
-                self._reject(record, late_record())
+                hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
+                message = "the record belongs to a slot that is complete"
+                self._reject(record, InputError(message, hint=hint, code="late"))
                 continue
             else:
                 open_slot = slot if not is_late else int(feed.closed or 0) + 1
@@ -261,7 +245,7 @@ class FeedService(Service):
             if self._feed.axis is None:  # the first that can be read decides how times are written
                 self._place([number], records, placed)
             else:
-                forms.setdefault(form_of(record.cells[self._time]), []).append(number)
+                forms.setdefault(form_of(record.cells[self._columns.time]), []).append(number)
         for numbers in forms.values():
             self._place(numbers, records, placed)
         return ((record, *placed[number]) for number, record in enumerate(records) if number in placed)
@@ -270,9 +254,9 @@ class FeedService(Service):
         """The slots of records whose times are written alike; one that has none is put aside."""
 
         def check(some: Sequence[int]) -> None:
-            texts = pa.array([records[number].cells[self._time] for number in some], pa.string())
-            relation = self._read_times(pa.table({self._time: texts}))
-            column, axis = relation.table.column(self._time), relation.clock
+            texts = pa.array([records[number].cells[self._columns.time] for number in some], pa.string())
+            relation = read(pa.table({self._columns.time: texts}), **self._reading)
+            column, axis = relation.table.column(self._columns.time), relation.clock
             # How a time is read must not depend on which others are read with it.
             if self._is_guessing and "dates" in relation.decided:
                 hint = "write dates like 2024-03-31, or say how they are written with {time_format}"
@@ -305,10 +289,9 @@ class FeedService(Service):
                 part = list(some)
                 name = part[0].cells[by]
                 if name is None:
+                    message = f"column `{by}`, which separates streams, is null"
                     hint = "fill it in: every record belongs to a stream"
-                    error = InputError(
-                        f"column `{by}`, which separates streams, is null", hint=hint, code="nulls"
-                    )
+                    error = InputError(message, hint=hint, code="nulls")
                     self._bad += [(record, error) for record in part]
                 else:
                     final.append((name, self._push(name, part)))
@@ -325,9 +308,8 @@ class FeedService(Service):
 
         def check(some: Sequence[Record]) -> None:
             # On a copy: what is pushed cannot be taken back.
-            self._parameters.publisher(name, self._seed, state).push(
-                self._columns.table(some, self._time_type)
-            )
+            table = self._columns.table(some, self._time_type)
+            self._parameters.publisher(name, self._seed, state).push(table)
 
         accepted = sifted(records, check, self._reject)
         return publisher.push(self._columns.table(accepted, self._time_type)) if accepted else []
@@ -354,6 +336,5 @@ class FeedService(Service):
             self._state.forget_rejected(max(number for number, *_ in rejected))
         self.tally.rejected += len(rejected)
         codes = sorted({reason.rsplit("code: ", 1)[-1].strip() for *_, reason in rejected})
-        self._say(
-            f"{counted(len(rejected), 'record')} put into `{self._quarantine.name}`: {', '.join(codes)}"
-        )
+        records = counted(len(rejected), "record")
+        self._say(f"{records} put into `{self._quarantine.name}`: {', '.join(codes)}")

@@ -26,7 +26,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held
 from timeveil.domain.wording import Progress, printable, silent
-from timeveil.errors import BundleError, InputError, TimeveilError, raising, spell
+from timeveil.errors import BundleError, InputError, TimeveilError, raising
 from timeveil.folder import open_release, write
 from timeveil.folder.manifest import MANIFEST
 from timeveil.folder.opening import digest, folder_name, slot_folders, stream_folder
@@ -37,6 +37,7 @@ from timeveil.reading.columns import decoded
 from timeveil.reading.files import read_error, sync_folder, translate_os_errors
 from timeveil.reading.sources import SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
+from timeveil.service.records import reason_of
 from timeveil.service.state_file import Pending, StreamRecord
 
 QUARANTINE = "quarantine"
@@ -46,8 +47,6 @@ SNAPSHOTS = tuple(ending for ending in SUFFIXES if not ending.startswith((".txt"
 LINES = (".csv", ".tsv", ".jsonl", ".ndjson")
 """Names of files whose last byte, if they are complete, mostly ends a line."""
 LEFT_IN_QUARANTINE = re.compile(rf"\..+\.partial|{PARTIAL.pattern}")
-
-
 Look: TypeAlias = tuple[str, int, int]  # name, size and time of change of a file
 
 
@@ -154,8 +153,7 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
         hidden, handle = hold_beside(reason)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                hint = spell(error.template, "command")
-                file.write(f"{error.message}\n\nhint: {hint}\n\ncode: {error.code}\n{line}")
+                file.write(reason_of(error) + line)
                 rename_held(hidden, file, reason)
             arrival.path.rename(target)
         finally:
@@ -172,16 +170,6 @@ def snapshots_of(path: Path, parameters: Parameters) -> Iterator[tuple[str, Rela
     if by is None:
         yield SINGLE, relation
         return
-    names = _stream_names(relation, by)
-    published = relation.roles if has_role else replace(relation.roles, keep=roles.keep)
-    table = relation.table if has_role else relation.table.drop_columns([by])
-    for code, name in enumerate(names.dictionary.to_pylist()):
-        rows = np.flatnonzero(np.asarray(names.indices) == code)
-        yield name, Relation(published, table.take(pa.array(rows)), relation.axis, relation.dropped)
-
-
-def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
-    """The stream of each record, as text."""
     column = relation.table.column(by)
     if column.null_count:
         message = f"column `{by}`, which separates streams, has {column.null_count} nulls"
@@ -190,15 +178,20 @@ def _stream_names(relation: Relation, by: str) -> pa.DictionaryArray:
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
         hint = "use text, whole numbers or dates"
         raise InputError(f"column `{by}`, which separates streams, has type {column.type}", hint=hint)
-    names: pa.DictionaryArray = column.cast(pa.string()).combine_chunks().dictionary_encode()
-    return names
+    names = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    published = relation.roles if has_role else replace(relation.roles, keep=roles.keep)
+    table = relation.table if has_role else relation.table.drop_columns([by])
+    for code, name in enumerate(names.dictionary.to_pylist()):
+        rows = np.flatnonzero(np.asarray(names.indices) == code)
+        yield name, Relation(published, table.take(pa.array(rows)), relation.axis, relation.dropped)
 
 
 class Sink:
     """The folder `out`: `slots/<slot>/`, or with several streams `<stream>/slots/<slot>/`."""
 
-    def __init__(self, out: Path, form: Any, note: Callable[[Path], None], *, several: bool) -> None:
-        self.out, self._form, self._note, self._several = out, form, note, several
+    def __init__(self, out: Path, parameters: Parameters, note: Callable[[Path], None]) -> None:
+        self.out, self._note, self._several = out, note, parameters.stream_by is not None
+        self._form: Any = parameters.format
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -19,16 +19,13 @@ from urllib.parse import SplitResult
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from timeveil.errors import TimeveilError
+from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
 from timeveil.service.ports import BATCH, Batch, Sent, absent, away, expired, refused, words_of
 
 _TIMEOUT = 5.0
-_REFUSED = (
-    KafkaError._AUTHENTICATION,
-    KafkaError.SASL_AUTHENTICATION_FAILED,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-)
+_DENIED = (KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+_REFUSED = (KafkaError._AUTHENTICATION, *_DENIED)
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _EXPIRED = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 
@@ -40,12 +37,9 @@ class _Connection:
         self._refusal = False
         self.settings: dict[str, Any] = {"bootstrap.servers": hosts, "error_cb": self._note, "log_level": 0}
         if user:
-            self.settings |= {
-                "security.protocol": "SASL_SSL",
-                "sasl.mechanism": "PLAIN",
-                "sasl.username": user,
-            }
-            self.settings["sasl.password"] = os.environ.get("KAFKA_PASSWORD", "")
+            password = os.environ.get("KAFKA_PASSWORD", "")
+            self.settings |= {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
+            self.settings |= {"sasl.username": user, "sasl.password": password}
         if path := os.environ.get("KAFKA_CONFIG"):
             lines = Path(path).read_text("utf-8").splitlines()
             pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
@@ -58,16 +52,12 @@ class _Connection:
     @contextmanager
     def explained(self) -> Iterator[None]:
         """A block in which what goes wrong is one of our errors, and closes the connection."""
-        error: TimeveilError | None = None
         try:
-            yield
-        except KafkaException as cause:
-            error = self.failure(cause.args[0])
-        except TimeveilError as ours:
-            error = ours
-        if error is not None:
+            with raising(lambda cause: self.failure(cause.args[0]), on=KafkaException):
+                yield
+        except TimeveilError:
             self.close()
-            raise error
+            raise
 
     def failure(self, error: KafkaError) -> TimeveilError:
         code = error.code()
@@ -79,9 +69,8 @@ class _Connection:
 
     def consumer(self) -> Any:
         if self._consumer is None:
-            own = {"group.id": "timeveil", "enable.auto.commit": False, "auto.offset.reset": "error"}
-            own["allow.auto.create.topics"] = False
-            self._consumer = Consumer({**self.settings, **own})
+            reading = {"group.id": "timeveil", "enable.auto.commit": False, "auto.offset.reset": "error"}
+            self._consumer = Consumer({**self.settings, **reading, "allow.auto.create.topics": False})
         return self._consumer
 
     def partitions(self) -> list[int]:
@@ -92,9 +81,8 @@ class _Connection:
 
     def ends(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the one after the last."""
-        first, end = self.consumer().get_watermark_offsets(
-            TopicPartition(self.topic, partition), timeout=_TIMEOUT
-        )
+        place = TopicPartition(self.topic, partition)
+        first, end = self.consumer().get_watermark_offsets(place, timeout=_TIMEOUT)
         return first, end
 
     def close(self) -> None:

@@ -52,23 +52,21 @@ class _Connection:
 
     async def connected(self) -> Any:
         if self.client is None:
-            wrong: list[Exception] = []
+            errors: list[Exception] = []
 
             async def note(error: Exception) -> None:
-                wrong.append(error)
+                errors.append(error)
 
             options: dict[str, Any] = {"user": self._user, "password": os.environ.get("NATS_PASSWORD")}
-            options |= {
-                "token": os.environ.get("NATS_TOKEN"),
-                "user_credentials": os.environ.get("NATS_CREDS"),
-            }
+            options["token"] = os.environ.get("NATS_TOKEN")
+            options["user_credentials"] = os.environ.get("NATS_CREDS")
             # When to try again is decided by the service alone.
             options |= {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
             self.client = nats.NATS()
             try:
                 await self.client.connect(self._url, connect_timeout=_TIMEOUT, error_cb=note, **options)
             except Exception:
-                if any("authorization" in str(error).lower() for error in wrong):
+                if any("authorization" in str(error).lower() for error in errors):
                     raise refused() from None
                 raise
         if not self.client.is_connected:

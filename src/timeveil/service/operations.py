@@ -45,7 +45,8 @@ class Stop:
 
 def metrics_text(state: Status) -> str:
     """A status in the text format of Prometheus."""
-    feed = state.feed or {}
+    feed, lag = state.feed or {}, max((stream.lag for stream in state.streams), default=0)
+    published = sum(stream.slots_published for stream in state.streams)
     numbers: dict[str, tuple[str, str, float | None]] = {
         "files_taken_total": ("counter", "Files of the inbox that were taken.", state.files_taken),
         "files_quarantined_total": ("counter", "Files in quarantine.", state.files_quarantined),
@@ -55,16 +56,8 @@ def metrics_text(state: Status) -> str:
         "messages_behind": ("gauge", "Messages that were not read when last asked.", feed.get("behind")),
         "slots_to_write": ("gauge", "Final slots that are not yet published.", state.slots_to_write),
         "slots_held": ("gauge", "Slots held back for too few values.", state.slots_held),
-        "slots_published_total": (
-            "counter",
-            "Slots published.",
-            sum(s.slots_published for s in state.streams),
-        ),
-        "slots_lag": (
-            "gauge",
-            "Most slots of a stream not published.",
-            max((s.lag for s in state.streams), default=0),
-        ),
+        "slots_published_total": ("counter", "Slots published.", published),
+        "slots_lag": ("gauge", "Most slots of a stream not published.", lag),
         "failing": ("gauge", "1 while the last error lasts.", int(state.last_error is not None)),
         "closed": ("gauge", "1 once the stream is closed.", int(state.closed)),
     }
@@ -82,30 +75,27 @@ def observed(state: Path, target: str | None) -> Iterator[None]:
     if target is None:
         yield
         return
+    with _file_written(state, Path(target)) if target.endswith(_ENDING) else _served(state, target):
+        yield
+
+
+@contextmanager
+def _file_written(state: Path, path: Path) -> Iterator[None]:
     stop = threading.Event()
-    if target.endswith(_ENDING):
-        path = Path(target)
-        work = threading.Thread(target=_write_often, args=(state, path, stop), daemon=True)
-    else:
-        server = _server(state, target)
-        work = threading.Thread(target=server.serve_forever, daemon=True)
-    work.start()
+
+    def write_often() -> None:
+        while not stop.wait(EVERY):
+            with suppress(TimeveilError):  # what is wrong with it, the service itself says
+                _write(state, path)
+
+    thread = threading.Thread(target=write_often, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         stop.set()
-        if target.endswith(_ENDING):
-            work.join(EVERY)
-            with suppress(BundleError):  # where there is no state file, nothing was done
-                _write(state, path)
-        else:
-            server.shutdown()
-            server.server_close()
-
-
-def _write_often(state: Path, path: Path, stop: threading.Event) -> None:
-    while not stop.wait(EVERY):
-        with suppress(TimeveilError):  # what is wrong with it, the service itself says
+        thread.join(EVERY)
+        with suppress(BundleError):  # where there is no state file, nothing was done
             _write(state, path)
 
 
@@ -118,7 +108,8 @@ def _write(state: Path, path: Path) -> None:
         os.replace(hidden, path)  # noqa: PTH105 (the same)
 
 
-def _server(state: Path, port: str) -> ThreadingHTTPServer:
+@contextmanager
+def _served(state: Path, port: str) -> Iterator[None]:
     class Numbers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             try:
@@ -136,7 +127,13 @@ def _server(state: Path, port: str) -> ThreadingHTTPServer:
     message = "`metrics` is neither a free port of this machine nor a file that ends in .prom"
     error = ParameterError(message, hint="use another port, such as {metrics=9464}")
     with raising(error, on=(ValueError, OSError, OverflowError)):
-        return ThreadingHTTPServer(("127.0.0.1", int(port)), Numbers)
+        server = ThreadingHTTPServer(("127.0.0.1", int(port)), Numbers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def as_lines(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -15,8 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from functools import partial
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
@@ -40,6 +39,7 @@ _KINDS = {
     "postgres": ("growing_table", "postgresql://host/database#table"),
 }
 """The module of each kind of address, and how one is written."""
+_VARIABLES = "NATS_PASSWORD, REDIS_PASSWORD, KAFKA_PASSWORD or PGPASSWORD"
 _SECRET = re.compile(r"pass|secret|token|key", re.IGNORECASE)
 
 
@@ -97,10 +97,8 @@ def open_port(address: str, role: str) -> Any:
         hosts = [parts.hostname, *([] if scheme == "kafka" else [parts.port])]
         hidden = parts.password or any(_SECRET.search(name) for name, _ in parse_qsl(parts.query))
     if hidden:
-        raise ParameterError(
-            "the address of a broker contains a password, which status and jobs would show",
-            hint="remove it, and set a variable: NATS_PASSWORD, REDIS_PASSWORD, KAFKA_PASSWORD or PGPASSWORD",
-        )
+        message = "the address of a broker contains a password, which status and jobs would show"
+        raise ParameterError(message, hint=f"remove it, and set a variable: {_VARIABLES}")
     if not hosts[0] and module != "growing_table":
         raise error
     extra = "postgres" if module == "growing_table" else module.partition("_")[0]
@@ -135,10 +133,8 @@ def away(cause: object = None) -> TimeveilError:
 
 def refused() -> TimeveilError:
     """The broker does not let us in, which waiting does not change."""
-    hint = "check the user, and the password in its variable: NATS_PASSWORD, REDIS_PASSWORD, KAFKA_PASSWORD"
-    return EngineError(
-        "the broker does not let the user in", hint=f"{hint} or PGPASSWORD", code="no-permission"
-    )
+    hint = f"check the user, and the password in its variable: {_VARIABLES}"
+    return EngineError("the broker does not let the user in", hint=hint, code="no-permission")
 
 
 def absent(what: str) -> TimeveilError:
@@ -157,22 +153,19 @@ def expired() -> TimeveilError:
 class MessageSink:
     """Publishes each slot as one message: JSON with its stream, its name, its manifest and its tables."""
 
-    def __init__(self, outlet: Callable[[], Outlet], *, several: bool) -> None:
-        self._make, self._several = outlet, several
-        self._outlet: Outlet | None = None
+    def __init__(self, address: str, *, several: bool) -> None:
+        self._address, self._several = address, several
         self._last: dict[str, Sent] = {}  # what was sent by this process, which need not be asked for
 
-    @property
+    @cached_property
     def outlet(self) -> Outlet:
         """The connection, made when it is first needed."""
-        if self._outlet is None:
-            self._outlet = self._make()
-        return self._outlet
+        outlet: Outlet = open_port(self._address, "Slots")
+        return outlet
 
     def close(self) -> None:
-        if self._outlet is not None:
-            self._outlet.close()
-            self._outlet = None
+        if "outlet" in vars(self):
+            vars(self).pop("outlet").close()
 
     def tidy(self) -> None:
         """Nothing unfinished is ever left in a broker."""
@@ -185,8 +178,7 @@ class MessageSink:
     def refuse_foreign(self, record: StreamRecord, first: Pending | None) -> None:
         """Refuse slots of another state file: the last is that of this one, or the next, not yet marked."""
         last = self.outlet.last(self._named(record.name))
-        ours = set() if first is None else {folder_name(first.label)}
-        if last is None or last.slot in ours:
+        if last is None or (first is not None and last.slot == folder_name(first.label)):
             return
         if record.last_published is None or last[:2] != (folder_name(record.last_published), record.digest):
             raise self._foreign()
@@ -194,7 +186,15 @@ class MessageSink:
     def publish(self, pending: Pending, release: Release) -> tuple[bool, str]:
         """Send a slot; whether it is new, and the digest of its message."""
         stream, slot = self._named(pending.name), folder_name(pending.label)
-        payload = _payload(stream, pending.label, release)
+        tables = {name: table.to_pylist() for name, table in release.tables.items()}
+        content = {
+            "stream": stream,
+            "slot": pending.label,
+            "release": dict(release.manifest),
+            "tables": tables,
+        }
+        # The same bytes for the same slot.
+        payload = json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()
         sent = Sent(slot, hashlib.sha256(payload).hexdigest())
         last = self._last.pop(stream, None) or self.outlet.last(stream)
         if last is not None and last.slot == slot:
@@ -216,15 +216,3 @@ class MessageSink:
         message = "the last slot that the broker has was not published with this state file"
         hint = "name the {state} file of those slots, or another {out}"
         return BundleError(message, hint=hint, code="slot-differs")
-
-
-def message_sink(address: str, *, several: bool) -> MessageSink:
-    """The sink of an address."""
-    return MessageSink(partial(open_port, address, "Slots"), several=several)
-
-
-def _payload(stream: str, slot: str | int, release: Release) -> bytes:
-    """The same bytes for the same slot."""
-    tables = {name: table.to_pylist() for name, table in release.tables.items()}
-    content = {"stream": stream, "slot": slot, "release": dict(release.manifest), "tables": tables}
-    return json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()

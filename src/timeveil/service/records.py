@@ -39,7 +39,8 @@ class Columns:
     def __init__(self, roles: Roles, stream_by: str | None) -> None:
         self._published = tuple(roles.columns)
         self.columns = tuple(dict.fromkeys((*self._published, *([stream_by] if stream_by else []))))
-        self._column_set, self.time = {*self.columns}, str(roles.time)
+        self.time = str(roles.time)
+        self._complete = ({*self.columns}, {self.time})  # a record, and a heartbeat
         self._ignored = None if roles.drop == REST else {*roles.drop}
 
     def parsed(self, name: str, line: bytes) -> Record:
@@ -48,25 +49,22 @@ class Columns:
             cells = _DECODER.decode(line.decode())
         except (ValueError, RecursionError):
             cells = None
-        if not isinstance(cells, dict) or not all(map(_is_plain, cells.values())):
+        if not isinstance(cells, dict) or any(isinstance(cell, dict | list) for cell in cells.values()):
             hint = "send one JSON object for each record, with a plain value for each column"
             message = "the record is not a JSON object of plain values"
             raise InputError(message, hint=hint, code="bad-record")
         for key, cell in cells.items():
             if isinstance(cell, bool):
                 cells[key] = "true" if cell else "false"
-        columns = self.columns
-        if cells.keys() == {self.time}:  # a heartbeat
+        if cells.keys() in self._complete:
             return Record(name, line, cells)
-        if cells.keys() == self._column_set:
-            return Record(name, line, cells)
-        if missing := [column for column in columns if column not in cells]:
+        if missing := [column for column in self.columns if column not in cells]:
             message = f"the record has no column {', '.join(f'`{column}`' for column in missing)}"
             raise RolesError(message, hint="send every column that has a role", code="column-missing")
-        if self._ignored is not None and (more := cells.keys() - {*columns} - self._ignored):
+        if self._ignored is not None and (more := cells.keys() - {*self.columns} - self._ignored):
             message = f"the record has {counted(len(more), 'column')} without a role"
             raise RolesError(message, hint="name them in {drop}", code="column-without-role")
-        return Record(name, line, {column: cells[column] for column in columns})
+        return Record(name, line, {column: cells[column] for column in self.columns})
 
     def table(self, records: Sequence[Record], kind: pa.DataType) -> pa.Table:
         """Records as a table with times of this type; columns to leave out are there, and empty."""
@@ -117,10 +115,6 @@ def sifted(
     return accepted
 
 
-def _is_plain(cell: object) -> bool:
-    return not isinstance(cell, dict | list)
-
-
 def form_of(text: str | None) -> str:
     """How a time is written: times of one form are read alike, however many are read together.
 
@@ -132,19 +126,6 @@ def form_of(text: str | None) -> str:
     return "0" if text.isdigit() and len(text) < 8 else _DIGIT.sub("0", text)
 
 
-def late_record() -> InputError:
-    """The slot of a record is complete."""
-    hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
-    return InputError("the record belongs to a slot that is complete", hint=hint, code="late")
-
-
-def gap_before(gap: int, most: int) -> InputError:
-    """A record is too far ahead of those before it."""
-    message = f"gap of {gap:,} empty slots before the record; at most {most:,} are allowed"
-    hint = "check for a wrong clock, because all of these slots would become final"
-    return InputError(message, hint=hint, code="gap", facts={"gap": gap})
-
-
 def reason_of(error: TimeveilError) -> str:
-    """Why a record was put aside, for its file in the quarantine."""
+    """Why a record or a file was put aside, for the quarantine."""
     return f"{error.message}\n\nhint: {spell(error.template, 'command')}\n\ncode: {error.code}\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,13 @@ def boundary() -> None:
     """A point between two steps, where a crash must do no harm; tests of that put a crash in its place."""
 
 
+def mismatch(state: StateFile, made_with: str, remedy: str, differ: list[str]) -> ParameterError:
+    """A state file was made with something else than it is used with."""
+    message, hint = f"`{state.path.name}` was made with {made_with}", f"{remedy} a new {{state}} file"
+    facts = {"differ": differ}
+    return ParameterError(message, hint=f"{hint} and a new folder", code="state-mismatch", facts=facts)
+
+
 class Service:
     """One stream, or several separated by a column, with one state file.
 
@@ -58,7 +65,6 @@ class Service:
         progress: Progress = silent,
     ) -> None:
         parameters.check()
-        several = parameters.stream_by is not None
         # The published folder holds nothing private.
         folder = None if isinstance(out, MessageSink) else out
         for noun, path in {"the state file": state, "the inbox": inbox}.items():
@@ -77,12 +83,7 @@ class Service:
         self._settle = SETTLE if settle is None else settle
         self._max_gap = max(USUAL_GAP, parameters.settings.options.window) if max_gap is None else max_gap
         self._publishers: dict[str, StreamPublisher] = {}
-        self._sink: folders.Sink | MessageSink
-        self._sink = (
-            out
-            if isinstance(out, MessageSink)
-            else folders.Sink(out, parameters.format, note, several=several)
-        )
+        self._sink = out if isinstance(out, MessageSink) else folders.Sink(out, parameters, note)
         self.tally, self._announced = Tally(), set[str]()
         with ExitStack() as opened:
             opened.callback(self._sink.close)
@@ -101,9 +102,7 @@ class Service:
     def _prepare(self, inbox: Path | None) -> None:
         """Get ready to take files; a state file that another source was read with is refused."""
         if self._state.meta("source") is not None or inbox is None:
-            message = f"`{self._state.path.name}` was made with a broker as its source"
-            hint = "name that source, or a new {state} file and a new folder"
-            raise ParameterError(message, hint=hint, code="state-mismatch", facts={"differ": ["source"]})
+            raise mismatch(self._state, "a broker as its source", "name that source, or", ["source"])
         sweep(inbox / folders.QUARANTINE, folders.LEFT_IN_QUARANTINE)  # what killed runs left there
         # Files that need not be looked up in the state file as long as they look the same.
         self._settled = self._state.looks()
@@ -157,9 +156,8 @@ class Service:
             differ.append("seed")
         if differ:
             state.close()
-            message = f"`{path.name}` was made with other parameters: `{'`, `'.join(differ)}`"
-            hint = "use the parameters that it was made with, or a new {state} file and a new folder"
-            raise ParameterError(message, hint=hint, code="state-mismatch", facts={"differ": differ})
+            names = f"other parameters: `{'`, `'.join(differ)}`"
+            raise mismatch(state, names, "use the parameters that it was made with, or", differ)
         return state, stored_seed
 
     def run(self) -> Tally:
@@ -214,9 +212,8 @@ class Service:
     def _pass(self, stop: Stop, *, only_new: bool = False) -> bool:
         """Look at the inbox once; whether anything was taken."""
         assert self._inbox is not None  # noqa: S101 (a feed has none, and takes batches)
-        files, ignored = folders.arrivals_in(
-            self._inbox, self._settled, only_new=only_new, progress=self._progress
-        )
+        ways: Any = {"only_new": only_new, "progress": self._progress}
+        files, ignored = folders.arrivals_in(self._inbox, self._settled, **ways)
         before = self.tally.taken
         self.tally.not_snapshots, self.tally.already_taken = ignored, 0
         self.tally.left = self.tally.unmoved = 0
@@ -293,13 +290,10 @@ class Service:
 
     def _take(self, arrival: Arrival, record: FileRecord) -> bool:
         """Push one file and keep everything that follows from it in one transaction; then publish."""
-        if self._state.meta("closed"):
-            message = f"the stream is closed: `{arrival.printable}` cannot be taken"
-            hint = "start a new stream with a new {state} file and a new folder"
-            raise ParameterError(message, hint=hint, code="stream-closed")
+        self._require_open(f"`{arrival.printable}` cannot be taken")
         problem: TimeveilError | None = None
         try:
-            rows, final, latest = 0, [], self._state.meta("latest")
+            rows, final, latest = 0, list[tuple[str, list[PublishedSlot]]](), self._state.meta("latest")
             for name, relation in folders.snapshots_of(arrival.path, self._parameters):
                 rows += relation.rows
                 slots = self._publisher(name).push(relation, max_gap=self._max_gap, since=latest)
@@ -318,11 +312,7 @@ class Service:
         boundary()
         # State, final slots and the file's record together: a crash repeats all of it or none.
         with self._state.transaction():
-            for name, slots in final:
-                self._keep(name, slots)
-            # The latest slot of all streams, from which a gap is counted.
-            arrived = [latest, *(self._publisher(name).latest for name, _ in final)]
-            self._state.set_meta("latest", max((slot for slot in arrived if slot is not None), default=None))
+            self._keep_all(final)
             self._state.put_file(record._replace(rows=rows))
             boundary()
         boundary()
@@ -362,6 +352,20 @@ class Service:
             with raising(damaged(self._state.path.name), on=BundleError):
                 self._publishers[name] = self._parameters.publisher(name, self._seed, self._state.state(name))
         return self._publishers[name]
+
+    def _require_open(self, consequence: str) -> None:
+        if self._state.meta("closed"):
+            message = f"the stream is closed: {consequence}"
+            hint = "start a new stream with a new {state} file and a new folder"
+            raise ParameterError(message, hint=hint, code="stream-closed")
+
+    def _keep_all(self, final: Sequence[tuple[str, list[PublishedSlot]]]) -> None:
+        """Store what became final of each stream, in the current transaction."""
+        for name, slots in final:
+            self._keep(name, slots)
+        # The latest slot of all streams, from which a gap is counted.
+        latest = [self._state.meta("latest"), *(self._publisher(name).latest for name, _ in final)]
+        self._state.set_meta("latest", max((slot for slot in latest if slot is not None), default=None))
 
     def _keep(self, name: str, slots: list[PublishedSlot]) -> None:
         """Store the state of a stream and what it made final, in the current transaction."""
