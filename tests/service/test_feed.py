@@ -18,8 +18,8 @@ from tests.service.inboxes import Place, day, fill
 import timeveil as tv
 from timeveil.service import running, status
 from timeveil.service.feed import FeedService
-from timeveil.service.operations import as_lines, metrics_text, observed
 from timeveil.service.ports import absent, away
+from timeveil.service.status import as_lines, metrics_text, observed
 
 DAYS = 6
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.guarantee import Guarantee
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Stored
 from timeveil.errors import EngineError, ParameterError, raising

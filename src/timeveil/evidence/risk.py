@@ -11,8 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.domain.judgement import as_dict
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown, as_dict
 from timeveil.evidence.codes import Integers, distinct_pairs
 from timeveil.evidence.published import Evidence, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time

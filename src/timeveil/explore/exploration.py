@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from timeveil.domain.judgement import Shown
 from timeveil.domain.judgement import as_dict as plain_data
-from timeveil.domain.notebook import Shown
 from timeveil.models import part
 from timeveil.page.charts import Bar, BarGroup, grouped_bars
 from timeveil.page.markdown import Table

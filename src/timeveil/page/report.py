@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown
 from timeveil.domain.run import Run
 from timeveil.page.markdown import Figure, Section, Table, html_of, sections_of
 from timeveil.page.svg import COLOURS, Picture, stylesheet

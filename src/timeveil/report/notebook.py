@@ -12,8 +12,7 @@ from functools import singledispatch
 from html import escape
 from typing import Any
 
-from timeveil.domain.judgement import Verdict
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown, Verdict
 from timeveil.domain.release import Release
 from timeveil.evidence.risk import Exposure
 from timeveil.explore.exploration import (

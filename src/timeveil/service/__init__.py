@@ -22,11 +22,10 @@ from timeveil.errors import ParameterError
 from timeveil.models.stream.parameters import ServiceParameters
 from timeveil.reading.database import is_address
 from timeveil.service.feed import FeedService
-from timeveil.service.operations import Stop, as_lines, errors_logged, observed
 from timeveil.service.parameters import Parameters
 from timeveil.service.ports import MessageSink, is_broker, open_port
 from timeveil.service.running import Service
-from timeveil.service.status import Status, Tally, status
+from timeveil.service.status import Status, Stop, Tally, as_lines, errors_logged, observed, status
 
 __all__ = ["Parameters", "Service", "Status", "Tally", "is_service", "serve", "status", "tally_text"]
 

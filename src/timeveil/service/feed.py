@@ -30,12 +30,11 @@ from timeveil.models.stream.method.arrivals import slots_of
 from timeveil.reading.files import sync, sync_folder, translate_os_errors
 from timeveil.reading.table import read
 from timeveil.service import running
-from timeveil.service.operations import Stop
 from timeveil.service.parameters import SINGLE
 from timeveil.service.ports import Batch, Source, shown
 from timeveil.service.records import REFUSED, Columns, Record, form_of, reason_of, sifted
 from timeveil.service.running import Service
-from timeveil.service.status import Tally
+from timeveil.service.status import Stop, Tally
 
 Final: TypeAlias = list[tuple[str, list[PublishedSlot]]]
 IDLE, MOST_IDLE = 1.0, 30  # seconds to wait for a message, as often as a stop is noticed; and how often

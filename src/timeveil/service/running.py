@@ -20,11 +20,10 @@ from timeveil.folder.placing import refuse_inside, refuse_nested
 from timeveil.models.stream.method import PublishedSlot, StreamPublisher
 from timeveil.service import folders
 from timeveil.service.folders import Arrival
-from timeveil.service.operations import Stop
 from timeveil.service.parameters import Parameters
 from timeveil.service.ports import AWAY, MessageSink
 from timeveil.service.state_file import FileRecord, StateFile, damaged, locked, make_state_file
-from timeveil.service.status import MUCH_REPEATED, Tally, status_of
+from timeveil.service.status import MUCH_REPEATED, Stop, Tally, status_of
 
 USUAL_GAP = 31  # empty slots allowed before a file, unless the window is longer or another number is set
 ATTEMPTS, FIRST_DELAY, LONGEST_DELAY = 10, 0.5, 30.0  # of what a broker that is away is asked for

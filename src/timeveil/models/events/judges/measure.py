@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
-from timeveil.domain.judgement import as_dict
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown, as_dict
 from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import Floats, withheld_by

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.domain.judgement import as_dict
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError

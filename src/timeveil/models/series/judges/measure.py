@@ -24,8 +24,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.domain.judgement import as_dict
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import withheld_by

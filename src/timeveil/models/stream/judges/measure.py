@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from timeveil.domain.judgement import as_dict
-from timeveil.domain.notebook import Shown
+from timeveil.domain.judgement import Shown, as_dict
 from timeveil.evidence.codes import Integers, mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
