@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,73 +26,12 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.models.patterns.method.family import Family
-from timeveil.models.patterns.method.structure import Completed, completed, maximal_boxes
-from timeveil.models.patterns.method.transactions import Flags, Ints, Sets
+from timeveil.models.patterns.method.structure import Boxes, Completed, completed, maximal_boxes
+from timeveil.models.patterns.method.transactions import Ints, Sets
 
-BLOCK_CELLS = 1 << 19
 MOST_BOXES = 500_000  # judges examine no more: a release that nobody can verify is not made
 EXAMPLES = 1000  # groups that the ledger explains, those with the shortest sums and the fewest people first
 SUMMANDS = 8  # a sum of more counts than this is not written down
-
-
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """Boxes of one form: each has `widths[i]` symbols at its i-th instant. A line of `ranks` is a box.
-
-    A cell is a choice of one symbol or none at each instant, and its number has a digit for each.
-    """
-
-    widths: tuple[int, ...]
-    ranks: Ints
-
-    @property
-    def cells(self) -> int:
-        """Number of cells of each box."""
-        return math.prod(width + 1 for width in self.widths)
-
-    def units(self) -> Iterator[tuple[int, int, int]]:
-        """For each instant its first column, its width, and what its digit counts in a cell's number."""
-        column, unit = 0, 1
-        for width in self.widths:
-            yield column, width, unit
-            column, unit = column + width, unit * (width + 1)
-
-    def blocks(self, room: int = BLOCK_CELLS) -> Iterator[Boxes]:
-        """Parts with about as many cells as there is room for."""
-        step = max(1, room // self.cells)
-        for first in range(0, len(self.ranks), step):
-            yield Boxes(self.widths, self.ranks[first : first + step])
-
-    def sizes(self, family: Family) -> Ints:
-        """The rows in each cell, a column for each box: supports less what rows with other symbols add."""
-        # the node of every cell's present items, then the Moebius transform in place
-        nodes = np.zeros((1, len(self.ranks)), np.int64)
-        for column, width, _ in self.units():
-            chosen = [family.child(nodes, self.ranks[:, column + symbol]) for symbol in range(width)]
-            nodes = np.concatenate([nodes, *chosen])
-        sizes = family.support[nodes]
-        for _, width, unit in self.units():
-            digits = sizes.reshape(-1, width + 1, unit * len(self.ranks))
-            digits[:, 0] -= digits[:, 1:].sum(axis=1)
-        return sizes
-
-    def small(self, family: Family, k: int) -> tuple[Ints, Ints, Flags]:
-        """Of small cells the number of the box, the size, and which columns of the box their rows have."""
-        sizes = self.sizes(family)
-        cell, box = np.nonzero((sizes < k) & (sizes != 0))
-        present = np.zeros((len(cell), self.ranks.shape[1]), np.bool_)
-        for column, width, unit in self.units():
-            digit = cell // unit % (width + 1)
-            present[:, column : column + width] = digit[:, None] == np.arange(1, width + 1)
-        return box, sizes[cell, box], present
-
-    def cell_of(self, has: Flags) -> Ints:
-        """The cell that each row falls into, a column for each box; `has` has a flag for each rank."""
-        cell = np.zeros((len(has), len(self.ranks)), np.int64)
-        for column, width, unit in self.units():
-            for symbol in range(width):
-                cell += has[:, self.ranks[:, column + symbol]] * (unit * (symbol + 1))
-        return cell
 
 
 @dataclass(frozen=True)
@@ -156,9 +93,12 @@ def maximal_channels(family: Family, k: int, most: int, *, structural: bool = Tr
     completion = completed(family, most, structural=structural)
     complete = completion.family
     if family.kinds == 1 or not structural:
-        forms = _maximal_sets(complete)
+        # maximal sets are boxes with one symbol at every instant
+        levels = np.split(complete.maximal, complete.levels[1:-1])
+        chosen = [paths[maximal] for paths, maximal in zip(complete.links[0], levels, strict=True)]
+        forms = tuple(Boxes((1,) * ranks.shape[1], ranks) for ranks in chosen if len(ranks))
     else:
-        forms = _by_widths(maximal_boxes(complete, min(most, MOST_BOXES)), family.kinds)
+        forms = maximal_boxes(complete, min(most, MOST_BOXES))
     sizes, presents, absents, threatened = [], [], [], []
     for block in (block for form in forms for block in form.blocks()):
         box, size, flags = block.small(complete, k)
@@ -173,26 +113,6 @@ def maximal_channels(family: Family, k: int, most: int, *, structural: bool = Tr
         threatened.append(Boxes(block.widths, block.ranks[np.unique(box)]))
     present, absent = (Sets.joined(parts) for parts in (presents, absents))
     return Channels(present, absent, np.concatenate(sizes), forms, tuple(threatened), completion, family)
-
-
-def _maximal_sets(family: Family) -> tuple[Boxes, ...]:
-    """Maximal sets as boxes with one symbol at every instant, by length."""
-    forms = []
-    for length, paths in enumerate(family.links[0]):
-        maximal = family.maximal[family.levels[length] : family.levels[length + 1]]
-        if maximal.any():
-            forms.append(Boxes((1,) * length, paths[maximal]))
-    return tuple(forms)
-
-
-def _by_widths(masks: list[int], kinds: int) -> tuple[Boxes, ...]:
-    """Boxes as bits, by their form."""
-    forms: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
-    for mask in masks:
-        items = [item for item in range(mask.bit_length()) if mask >> item & 1]
-        widths = Counter(item // kinds for item in items)
-        forms[tuple(widths.values())].append(items)
-    return tuple(Boxes(widths, np.array(ranks, np.int64)) for widths, ranks in forms.items())
 
 
 def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:

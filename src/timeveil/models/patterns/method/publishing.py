@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,7 @@ from timeveil.reading.risks import refuse_repetition
 
 CAP = 5_000_000
 """Patterns at which the search stops with an error; combinations of symbols have a bound of their own."""
+COLUMNS = {"pattern": "list<string>", "support": "int64"}
 KINDS = ("frequent", "closed", "maximal")
 
 
@@ -102,57 +102,45 @@ def sanitize_patterns(
     """
     parameters = PatternParameters.from_call(locals())
     progress("reading", 0.0)
-    people = _read(source, roles, parameters)
+    if parameters.engine == "spark":  # only who asks for it needs it
+        from timeveil.models.patterns.method import in_spark  # noqa: PLC0415
+
+        people = in_spark.read_in_spark(source, roles, parameters.as_arguments())
+    else:
+        people = read_source(source, roles, parameters.as_arguments())
     refuse_repetition(people.relation, parameters)
     if beside is not None and not force:
         refuse_same_people(source, beside)
     least = least_support(parameters.min_support, people.rows.rows, parameters.k)
     rows = people.rows.frequent(least)
     progress("mining", 0.1)
-    patterns = sanitized(rows, parameters, least, progress)
+    counts = sanitized(rows, parameters, least, progress)
     progress("publishing", 0.9)
-    pair = _assemble(parameters, people, rows, least, patterns)
+    pair = _assemble(parameters, people, rows, least, counts)
     progress("done", 1.0)
     return pair
-
-
-def _read(source: Any, roles: Roles | None, parameters: PatternParameters) -> Source:
-    """The transactions in memory or, with the engine `spark`, in the cluster."""
-    if parameters.engine == "memory":
-        return read_source(source, roles, parameters.as_arguments())
-    # Only executors and those who ask for Spark need it.
-    return import_module("timeveil.models.patterns.method.in_spark").read_in_spark(  # type: ignore[no-any-return]  # a Source
-        source, roles, parameters.as_arguments()
-    )
 
 
 def sanitized(
     rows: Rows, parameters: PatternParameters, least: int, progress: Progress = silent
 ) -> Sanitized:
     """Mine, find the channels, and close them by the chosen method."""
-    k, cap = parameters.k, parameters.cap
+    k, cap, method = parameters.k, parameters.cap, parameters.method
     _require_frequent(rows, least, k)
-    size: Any = {"least": least, "longest": parameters.max_len or rows.instants, "most": cap}
-    mining: Any = partial(mine_family, **size)
+    longest = parameters.max_len or rows.instants
+    mining: Any = partial(mine_family, least=least, longest=longest, most=cap)
     find = partial(maximal_channels, k=k, most=cap, structural=parameters.structural)
-    table: Any = rows  # methods that need its rows are refused in a cluster
-    before = mining(rows) if isinstance(rows, Transactions) else table.mined(**size)
+    before = mining(rows) if isinstance(rows, Transactions) else rows.mined(least, longest, cap)
     progress("finding small groups", 0.4)
     channels = find(before)
     progress("closing them", 0.6)
-    match parameters.method:
-        case "suppressive":
-            return sanitizing.suppress_rows(table, channels, mining, find, k)
-        case "itemset":
-            return sanitizing.suppress_patterns(channels, find)
-        case "additive":
-            virtual = sanitizing.additive(channels, k)
-        case "tight":
-            virtual = sanitizing.tight(channels, k)
-        case "least":
-            virtual = sanitizing.least(channels, k)
-        case _:
-            virtual = sanitizing.clone(channels, table, k)
+    table: Any = rows  # methods that need its rows are refused in a cluster
+    if method == "suppressive":
+        return sanitizing.suppress_rows(table, channels, mining, find, k)
+    if method == "itemset":
+        return sanitizing.suppress_patterns(channels, find)
+    needs_rows = {"rows": table} if method == "clone" else {}
+    virtual = getattr(sanitizing, method)(channels, k, **needs_rows)
     return Sanitized(channels, sanitizing.raised(before, virtual), virtual)
 
 
@@ -259,7 +247,7 @@ def _assemble(
     refuse_loss(parameters, source.incomplete, source.relation.rows, "rows", hint)
     data = after.table(published, rows.names)
     series = source.instants is not None
-    weaker = series and not parameters.structural
+    weaker, fill = series and not parameters.structural, parameters.fill if series else None
     promise = NoInferenceChannel(parameters.k, counts_alone=weaker, rows=source.of_rows)
     described = {
         "structural": parameters.structural and series,
@@ -278,16 +266,8 @@ def _assemble(
             **({"origin": "series release" if source.origin == "release" else "table"} if series else {}),
             **described,
         },
-        "columns": [
-            {"name": "pattern", "role": "pattern", "type": "list<string>"},
-            {"name": "support", "role": "support", "type": "int64"},
-        ],
-        "parameters": {
-            **parameters.as_stated(),
-            "min_support": least,
-            "fill": parameters.fill if series else None,
-            **described,
-        },
+        "columns": [{"name": name, "role": name, "type": kind} for name, kind in COLUMNS.items()],
+        "parameters": {**parameters.as_stated(), "min_support": least, "fill": fill, **described},
         "counts": {
             "patterns": data.num_rows,
             "transactions": int(after.support[0]),
@@ -305,6 +285,7 @@ def _facts(source: Source, rows: Rows, sanitized: Sanitized) -> dict[str, Any]:
     channels, after = sanitized.channels, sanitized.after
     before, groups = channels.published, channels.groups
     error = after.support[1:] / before.support[1:] - 1 if len(before) == len(after) else None
+    left_out = {"incomplete": source.incomplete, "repeated": source.repeated}
     return {
         "origin": source.origin,
         "transactions": rows.rows,
@@ -324,8 +305,7 @@ def _facts(source: Source, rows: Rows, sanitized: Sanitized) -> dict[str, Any]:
         "rounds": sanitized.rounds,
         "filled": source.filled,
         "left_out": source.left_out,
-        **({"incomplete": source.incomplete} if source.incomplete else {}),
-        **({"repeated": source.repeated} if source.repeated else {}),
+        **{name: number for name, number in left_out.items() if number},
         "without_items": source.without_items,
         "source_p": source.shared,
         "dropped": list(source.relation.dropped),

@@ -31,15 +31,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from functools import reduce
+from itertools import chain, combinations, product
+from operator import and_
 from typing import Any
 
 import numpy as np
 
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.models.patterns.method.channels import Boxes, Channels, Groups
+from timeveil.models.patterns.method.channels import Channels
 from timeveil.models.patterns.method.family import BLOCK_WORDS, Family
-from timeveil.models.patterns.method.structure import Completed
+from timeveil.models.patterns.method.structure import Boxes
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
 
 Mine = Callable[[Transactions], Family]
@@ -86,7 +88,7 @@ def tight(channels: Channels, k: int) -> Virtual:
     return _needed(mergers(channels), channels, k)
 
 
-def clone(channels: Channels, rows: Transactions, k: int) -> Virtual:
+def clone(channels: Channels, k: int, rows: Transactions) -> Virtual:
     """Copies of a row of each small cell, so that a virtual row is always one that somebody has."""
     # Which row of a small cell is cloned must not depend on the order of the input.
     rows = rows.take(np.lexsort(rows.sets.keys(len(rows.names))[::-1]))
@@ -140,20 +142,13 @@ def raised(family: Family, virtual: Virtual) -> Family:
 
 
 def mergers(channels: Channels) -> Sets:
-    """A row for each merger, in it: greedy first fit, the most items first, then in the order of items."""
-    family = channels.published
-    have, lack = _first_fit(channels.groups, len(family.item_of), family.kinds)
-    if family.kinds > 1:
-        have = _completed_series(have, lack, family)
-    return Sets.of_flags(have)
-
-
-def _first_fit(groups: Groups, items: int, kinds: int) -> tuple[Flags, Flags]:
-    """Put groups in their order into the first merger that agrees; what each merger has and lacks.
+    """A row for each merger, in it: greedy first fit, the most items first, then in the order of items.
 
     For each item the mergers that have it, and those that lack it, are bits of an integer, so all mergers
     are asked at once; the lowest one that nothing is against is the first that agrees.
     """
+    family, groups = channels.published, channels.groups
+    items, kinds = len(family.item_of), family.kinds
     having, lacking, excluded = ([0] * items for _ in range(3))
     siblings = [[y for y in range(x - x % kinds, x - x % kinds + kinds) if y != x] for x in range(items)]
     last: list[int] | None = None
@@ -167,8 +162,10 @@ def _first_fit(groups: Groups, items: int, kinds: int) -> tuple[Flags, Flags]:
         against = against_present
         for item in absent:
             against |= having[item]
-        if kinds > 1:
-            against |= _nothing_left(absent, lacking, kinds)
+        for instant in {item // kinds for item in absent} if kinds > 1 else ():
+            # mergers that would lack every symbol: those that lack all that the group itself does not
+            symbols = set(range(instant * kinds, instant * kinds + kinds)).difference(absent)
+            against |= reduce(and_, (lacking[item] for item in symbols), -1)
         # The lowest bit that is 0 in `against`: an old merger that agrees, or a new one.
         home = ~against & (against + 1)
         for item in present:
@@ -178,26 +175,12 @@ def _first_fit(groups: Groups, items: int, kinds: int) -> tuple[Flags, Flags]:
         for item in absent:
             lacking[item] |= home
         mergers_made = max(mergers_made, home.bit_length())
-    return _as_flags(having, mergers_made), _as_flags(lacking, mergers_made)
-
-
-def _nothing_left(absent: list[int], lacking: list[int], kinds: int) -> int:
-    """The mergers that would lack every symbol of an instant."""
-    mergers_without = 0
-    for instant in {item // kinds for item in absent}:
-        # A conjunction over the symbols of the instant that the group itself does not lack.
-        lack_all = -1
-        for item in range(instant * kinds, instant * kinds + kinds):
-            if item not in absent:
-                lack_all &= lacking[item]
-        mergers_without |= lack_all
-    return mergers_without
-
-
-def _as_flags(bits: list[int], count: int) -> Flags:
-    """A line for each merger with a flag for each item."""
-    rows = [np.frombuffer(item.to_bytes(-(-count // 8) or 1, "little"), np.uint8) for item in bits]
-    return np.unpackbits(np.array(rows), axis=1, count=count, bitorder="little").astype(np.bool_).T
+    width = -(-mergers_made // 8) or 1
+    lines = [[item.to_bytes(width, "little") for item in bits] for bits in (having, lacking)]
+    octets = np.frombuffer(b"".join(chain(*lines)), np.uint8).reshape(2, items, width)
+    flags = np.unpackbits(octets, axis=2, count=mergers_made, bitorder="little").astype(np.bool_)
+    have, lack = flags.transpose(0, 2, 1)
+    return Sets.of_flags(have if kinds == 1 else _completed_series(have, lack, family))
 
 
 def _completed_series(have: Flags, lack: Flags, family: Family) -> Flags:
@@ -276,24 +259,21 @@ def suppress_patterns(channels: Channels, find: Find) -> Sanitized:
     total = len(family) - 1
     while len(channels):
         rounds += 1
+        doomed: list[int] = []
+        complete = channels.family
         # Every box with a channel must end, and unpublishing one of its patterns ends it.
-        doomed = [_least_supported(channels.completed, boxes) for boxes in channels.threatened]
-        family = family.without(np.concatenate(doomed))
+        for boxes in channels.threatened:
+            nodes = np.zeros((len(boxes.ranks), 1), np.int64)
+            for column, width, _ in boxes.units():
+                # All ways to take one item of each instant so far; the family has every one.
+                ways = [complete.child(nodes, boxes.ranks[:, [column + symbol]]) for symbol in range(width)]
+                nodes = np.concatenate(ways, axis=1)
+            rarest = nodes[np.arange(len(nodes)), np.argmin(complete.support[nodes], axis=1)]
+            doomed += map(channels.completed.source, rarest.tolist())
+        family = family.without(np.array(doomed))
         _require_patterns(family, "pattern", total - len(family) + 1, total)
         channels = find(family)
     return Sanitized(before, family, rounds=rounds)
-
-
-def _least_supported(completion: Completed, boxes: Boxes) -> Ints:
-    """The nodes of the rarest way to take one item of every instant of each box."""
-    family = completion.family
-    nodes = np.zeros((len(boxes.ranks), 1), np.int64)
-    for column, width, _ in boxes.units():
-        # All ways to take one item of each instant so far; the family has every one, as these are boxes.
-        ways = [family.child(nodes, boxes.ranks[:, [column + symbol]]) for symbol in range(width)]
-        nodes = np.concatenate(ways, axis=1)
-    rarest = nodes[np.arange(len(nodes)), np.argmin(family.support[nodes], axis=1)]
-    return np.array([completion.source(node) for node in rarest.tolist()], np.int64)
 
 
 def _require_patterns(family: Family, what: str, lost: int, total: int) -> None:
@@ -323,12 +303,12 @@ def least(channels: Channels, k: int) -> Virtual:
     lines, columns, empty = [], [], []
     floors: list[int] = []
     for form in channels.boxes:
-        sizes, cells = form.sizes(family), form.cell_of(candidates[:, family.item_of])
+        sizes, cell_of = form.sizes(family), form.cell_of(candidates[:, family.item_of])
         for box in range(len(form.ranks)):
-            size = sizes[cells[:, box], box]
+            size = sizes[cell_of[:, box], box]
             # Candidates by the cell they fall into; cells that are large enough have nothing to say.
-            for cell in np.unique(cells[size < k, box]).tolist():
-                inside = np.flatnonzero(cells[:, box] == cell)
+            for cell in np.unique(cell_of[size < k, box]).tolist():
+                inside = np.flatnonzero(cell_of[:, box] == cell)
                 lines.append(np.full(len(inside), len(floors)))
                 columns.append(inside)
                 floors.append(k - int(sizes[cell, box]))
@@ -336,18 +316,24 @@ def least(channels: Channels, k: int) -> Virtual:
     in_cell, candidate = np.concatenate(lines), np.concatenate(columns)
     filled, number, count = np.flatnonzero(empty), len(candidates), len(floors)
     most = k * count  # more copies than all cells lack together are never needed
+    cells = np.append(in_cell, filled), np.append(candidate, number + np.arange(len(filled)))
 
     def copies_less(part: int) -> Any:
         """Per cell its copies, less this many where it is empty and flagged to be filled."""
-        ones, less = np.ones(len(in_cell)), np.full(len(filled), -float(part))
-        places = np.append(in_cell, filled), np.append(candidate, number + np.arange(len(filled)))
-        return csr_array((np.append(ones, less), places), shape=(count, number + len(filled)))
+        weights = np.repeat([1.0, -float(part)], [len(in_cell), len(filled)])
+        return csr_array((weights, cells), shape=(count, number + len(filled)))
 
     # An empty cell without its flag has no copies, and with it at least k.
     lacking = LinearConstraint(copies_less(k), np.where(empty, 0, floors), np.inf)
     unless_flagged = LinearConstraint(copies_less(most), -np.inf, np.where(empty, 0, np.inf))
+    # How many published patterns each candidate has, the empty one included: what one copy raises.
+    published = channels.published
+    has = np.ones((len(published), number), np.bool_)
+    for node in range(1, len(published)):
+        item = published.item_of[published.rank[node]]
+        has[node] = has[published.parent[node]] & candidates[:, item]
     solved = milp(
-        np.append(_increments(channels.published, candidates), np.zeros(len(filled))),
+        np.append(has.sum(axis=0), np.zeros(len(filled))),
         integrality=np.ones(number + len(filled)),
         bounds=Bounds(0, np.append(np.full(number, float(most)), np.ones(len(filled)))),
         constraints=[lacking, unless_flagged],
@@ -383,11 +369,3 @@ def _every_row(family: Family) -> Flags:
     for line, chosen in zip(candidates, product(*choices), strict=True):
         line[[item for items in chosen for item in items]] = True
     return candidates
-
-
-def _increments(family: Family, candidates: Flags) -> Ints:
-    """How many published patterns each candidate has, the empty one included: what one copy raises."""
-    has = np.ones((len(family), len(candidates)), np.bool_)
-    for node in range(1, len(family)):
-        has[node] = has[family.parent[node]] & candidates[:, family.item_of[family.rank[node]]]
-    return np.asarray(has.sum(axis=0), np.int64)

@@ -23,7 +23,8 @@ in the continuations.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -34,8 +35,9 @@ import numpy as np
 
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.family import Family, Nodes
-from timeveil.models.patterns.method.transactions import Ints
+from timeveil.models.patterns.method.transactions import Flags, Ints
 
+BLOCK_CELLS = 1 << 19
 Continuations = dict[int, int]  # the spare items of each continuation
 
 
@@ -53,19 +55,18 @@ class Completed:
 
     def source(self, node: int) -> int:
         """The original node or, if it follows, the rarest original one that it would not follow without."""
+        family, kinds = self.family, self.family.kinds
         while self.origin[node] < 0:
-            node = min(self._alternatives(node), key=lambda other: int(self.family.support[other]))
+            items = family.items(node)
+            for item in items:
+                first = item - item % kinds
+                others = [x for x in range(first, first + kinds) if x != item]
+                nodes = [family.node([*(x for x in items if x != item), other]) for other in others]
+                # the nodes with another symbol of one instant, if the set follows from them
+                if all(other >= 0 and self.turn[other] < self.turn[node] for other in nodes):
+                    break
+            node = min(nodes, key=lambda other: int(family.support[other]))
         return int(self.origin[node])
-
-    def _alternatives(self, node: int) -> list[int]:
-        """The nodes with another symbol of one instant, all of which come before it."""
-        items, kinds = self.family.items(node), self.family.kinds
-        for item in items:
-            symbols = set(range(item - item % kinds, item - item % kinds + kinds)) - {item}
-            nodes = [self.family.node([*(set(items) - {item}), symbol]) for symbol in sorted(symbols)]
-            if all(other >= 0 and self.turn[other] < self.turn[node] for other in nodes):
-                return nodes
-        raise AssertionError("a derived set has no sets that it follows from")
 
 
 def completed(family: Family, most: int, *, structural: bool = True) -> Completed:
@@ -139,23 +140,83 @@ class _Level(NamedTuple):
         return _Level(paths[once], drops[once], support[once])
 
 
-def maximal_boxes(family: Family, most: int) -> list[int]:
-    """All maximal boxes as bits; more than `most` are refused."""
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes of one form: each has `widths[i]` symbols at its i-th instant. A line of `ranks` is a box.
+
+    A cell is a choice of one symbol or none at each instant, and its number has a digit for each.
+    """
+
+    widths: tuple[int, ...]
+    ranks: Ints
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of each box."""
+        return math.prod(width + 1 for width in self.widths)
+
+    def units(self) -> Iterator[tuple[int, int, int]]:
+        """For each instant its first column, its width, and what its digit counts in a cell's number."""
+        column, unit = 0, 1
+        for width in self.widths:
+            yield column, width, unit
+            column, unit = column + width, unit * (width + 1)
+
+    def blocks(self, room: int = BLOCK_CELLS) -> Iterator[Boxes]:
+        """Parts with about as many cells as there is room for."""
+        step = max(1, room // self.cells)
+        for first in range(0, len(self.ranks), step):
+            yield Boxes(self.widths, self.ranks[first : first + step])
+
+    def sizes(self, family: Family) -> Ints:
+        """The rows in each cell, a column for each box: supports less what rows with other symbols add."""
+        # the node of every cell's present items, then the Moebius transform in place
+        nodes = np.zeros((1, len(self.ranks)), np.int64)
+        for column, width, _ in self.units():
+            chosen = [family.child(nodes, self.ranks[:, column + symbol]) for symbol in range(width)]
+            nodes = np.concatenate([nodes, *chosen])
+        sizes = family.support[nodes]
+        for _, width, unit in self.units():
+            digits = sizes.reshape(-1, width + 1, unit * len(self.ranks))
+            digits[:, 0] -= digits[:, 1:].sum(axis=1)
+        return sizes
+
+    def small(self, family: Family, k: int) -> tuple[Ints, Ints, Flags]:
+        """Of small cells the number of the box, the size, and which columns of the box their rows have."""
+        sizes = self.sizes(family)
+        cell, box = np.nonzero((sizes < k) & (sizes != 0))
+        present = np.zeros((len(cell), self.ranks.shape[1]), np.bool_)
+        for column, width, unit in self.units():
+            digit = cell // unit % (width + 1)
+            present[:, column : column + width] = digit[:, None] == np.arange(1, width + 1)
+        return box, sizes[cell, box], present
+
+    def cell_of(self, has: Flags) -> Ints:
+        """The cell that each row falls into, a column for each box; `has` has a flag for each rank."""
+        cell = np.zeros((len(has), len(self.ranks)), np.int64)
+        for column, width, unit in self.units():
+            for symbol in range(width):
+                cell += has[:, self.ranks[:, column + symbol]] * (unit * (symbol + 1))
+        return cell
+
+
+def maximal_boxes(family: Family, most: int) -> tuple[Boxes, ...]:
+    """All maximal boxes by their form; more than `most` are refused."""
     masks = [0]
     for parent, item in zip(family.parent[1:].tolist(), family.rank[1:].tolist(), strict=True):
         masks.append(masks[parent] | 1 << item)
-    boxes = []
-    for box in _extended(0, dict.fromkeys(masks, 0), family.kinds):
-        boxes.append(box)
-        if len(boxes) > most:
-            raise ParameterError(
-                f"symbols of one instant exclude each other, so more than {most:,} combinations of them "
-                "would need examination",
-                hint="raise {min_support}, or take fewer symbols or instants",
-                code="too-many-patterns",
-                facts={"boxes": most, "cap": most},
-            )
-    return boxes
+    forms: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
+    for number, box in enumerate(_extended(0, dict.fromkeys(masks, 0), family.kinds)):
+        if number == most:
+            combinations = f"more than {most:,} combinations of them would need examination"
+            message = f"symbols of one instant exclude each other, so {combinations}"
+            hint = "raise {min_support}, or take fewer symbols or instants"
+            facts = {"boxes": most, "cap": most}
+            raise ParameterError(message, hint=hint, code="too-many-patterns", facts=facts)
+        items = [item for item in range(box.bit_length()) if box >> item & 1]
+        widths = Counter(item // family.kinds for item in items)
+        forms[tuple(widths.values())].append(items)
+    return tuple(Boxes(widths, np.array(ranks, np.int64)) for widths, ranks in forms.items())
 
 
 def _extended(box: int, continuations: Continuations, kinds: int) -> Iterator[int]:

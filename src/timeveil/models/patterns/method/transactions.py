@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,11 +29,26 @@ from timeveil.reading.collection import collect, gather, read_baskets, read_seri
 from timeveil.reading.columns import is_list
 from timeveil.symbols import LETTERS, Center, from_letters, positions, reconstructed, symbols_at, z_normalised
 
+if TYPE_CHECKING:
+    from timeveil.models.patterns.method.in_spark import RowsInSpark
+
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Origin = Literal["series", "release", "baskets"]
 LIST_MARKS = (";", "|", ",", "[")  # characters that separate or open a list written as text
+UNFIT: dict[Origin, dict[str, str]] = {
+    "baskets": {
+        "instants": "series only; transactions have no instants",
+        "fill": "series only; transactions have no readings",
+    },
+    "series": {
+        "nulls": "transactions only; `fill` is about missing readings",
+        "repeats": "transactions only; series have no items",
+    },
+}
+UNFIT["release"] = {**UNFIT["series"], "fill": "series only; a release has no missing readings"}
+"""Options that have no effect, by the kind of tables that they are for: who names one expects an effect."""
 
 
 class Sets(NamedTuple):
@@ -155,18 +170,7 @@ def of_symbols(symbols: NDArray[np.integer], kinds: int, names: tuple[str, ...])
     return Transactions(names, kinds, Sets(np.arange(rows + 1, dtype=np.int64) * instants, items))
 
 
-class Rows(Protocol):
-    """Transactions in memory or in a cluster."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def instants(self) -> int: ...
-    @property
-    def largest(self) -> int: ...
-    def frequent(self, least: int) -> Self: ...
+Rows: TypeAlias = "Transactions | RowsInSpark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,72 +211,45 @@ Values = Mapping[str, Any]  # parameters by name
 
 def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
     """Read a table of series or transactions, or the patterns of a series release."""
-    if isinstance(source, Release):
-        _refuse_transaction_options(values)
+    used: Any = source.roles if isinstance(source, Relation) else roles
+    origin: Origin = "release"
+    if not isinstance(source, Release):
+        if used is None:
+            hint = "give roles: {series} of columns, or {respondent} and {item}"
+            raise RolesError("no column has a role", hint=hint, code="role-missing")
+        require_roles(used)
+        origin = "series" if used.item is None else "baskets"
+    for name, reason in UNFIT[origin].items():
+        if values[name] not in (None, "error"):
+            message = f"`{name}` applies to tables of {reason}"
+            raise ParameterError(message, hint=f"leave {{{name}}} out")
+    if origin == "release":
         return _of_release(source, values)
-    if isinstance(source, Relation):
-        roles = source.roles
-    if roles is None:
-        hint = "give roles: {series} of columns, or {respondent} and {item}"
-        raise RolesError("no column has a role", hint=hint, code="role-missing")
-    require_roles(roles)
-    if roles.item is not None:
-        return _of_baskets(source, roles, values)
-    _refuse_transaction_options(values)
-    return _of_series(source, roles, values)
+    reading = {name: values[name] for name in (*READING, "fold_spellings")}
+    if origin == "baskets":
+        return _of_baskets(read_baskets(source, used, **reading), values)
+    return _of_series(read_series(source, used, **reading), values)
 
 
-def _reading(values: Values) -> dict[str, Any]:
-    return {name: values[name] for name in (*READING, "fold_spellings")}
-
-
-def _of_baskets(source: Any, roles: Roles, values: Values) -> Source:
-    _refuse_option(values, "instants", "series", "transactions have no instants")
-    _refuse_option(values, "fill", "series", "transactions have no readings")
-    relation = read_baskets(source, roles, **_reading(values))
+def _of_baskets(relation: Relation, values: Values) -> Source:
+    column = str(relation.roles.item)
     baskets = gather(relation, values["nulls"], values["repeats"])
     rows = Transactions(baskets.names, 1, Sets(baskets.starts, baskets.items))
-    _refuse_written_lists(rows, str(roles.item))
-    has_lists = is_list(relation.data.schema.field(roles.item).type)
-    return Source(
-        "baskets",
-        relation,
-        rows,
-        baskets.basket_of_row,
-        incomplete=int(np.count_nonzero(baskets.basket_of_row < 0)),
-        repeated=baskets.repeated,
-        of_rows=roles.respondent is None,
-        without_items=int(np.count_nonzero(rows.sets.lengths == 0)) if has_lists else None,
-    )
+    if rows.rows and int(rows.sets.lengths.max()) <= 1:
+        # CSV has no lists: a cell such as "a;b" would be one item, and no pattern would have two.
+        lists = sum(any(mark in name for mark in LIST_MARKS) for name in rows.names)
+        if 2 * lists >= len(rows.names) > 1:
+            looks = f"{lists:,} of {len(rows.names):,} different items look like lists written as text"
+            hint = "give one row per person and item, or a list column in Parquet"
+            raise InputError(f"nobody has two items in `{column}`, and {looks}", hint=hint)
+    has_lists = is_list(relation.data.schema.field(column).type)
+    without_items = int(np.count_nonzero(rows.sets.lengths == 0)) if has_lists else None
+    read: Any = {"repeated": baskets.repeated, "of_rows": relation.roles.respondent is None}
+    read["incomplete"] = int(np.count_nonzero(baskets.basket_of_row < 0))
+    return Source("baskets", relation, rows, baskets.basket_of_row, without_items=without_items, **read)
 
 
-def _refuse_option(values: Values, name: str, what: str, reason: str) -> None:
-    """Refuse an option that would have no effect: who names instants expects no others to be published."""
-    if values[name] not in (None, "error"):
-        message = f"`{name}` applies to tables of {what} only; {reason}"
-        raise ParameterError(message, hint=f"leave {{{name}}} out")
-
-
-def _refuse_transaction_options(values: Values) -> None:
-    _refuse_option(values, "nulls", "transactions", "`fill` is about missing readings")
-    _refuse_option(values, "repeats", "transactions", "series have no items")
-
-
-def _refuse_written_lists(rows: Transactions, column: str) -> None:
-    """CSV has no lists: a cell such as "a;b" would be one item, and no pattern would have two."""
-    if rows.rows == 0 or int(rows.sets.lengths.max()) > 1:
-        return
-    lists = sum(any(mark in name for mark in LIST_MARKS) for name in rows.names)
-    if 2 * lists >= len(rows.names) > 1:
-        raise InputError(
-            f"nobody has two items in `{column}`, and {lists:,} of {len(rows.names):,} different items look "
-            "like lists written as text",
-            hint="give one row per person and item, or a list column in Parquet",
-        )
-
-
-def _of_series(source: Any, roles: Roles, values: Values) -> Source:
-    relation = read_series(source, roles, **_reading(values))
+def _of_series(relation: Relation, values: Values) -> Source:
     extra = [*relation.roles.sensitive, *relation.roles.keep]
     if extra:
         listed = ", ".join(f"`{name}`" for name in extra[:8])
@@ -286,7 +263,7 @@ def _of_series(source: Any, roles: Roles, values: Values) -> Source:
     names = tuple(collection.instants[column] for column in columns)
     rows, missing = symbols_of(z, names, values["symbols"]), (collection.filled, collection.dropped)
     read = (collection.series_of_row, names, values["center"], *missing)
-    return Source("series", relation, rows, *read, of_rows=roles.respondent is None)
+    return Source("series", relation, rows, *read, of_rows=relation.roles.respondent is None)
 
 
 def _of_release(release: Release, values: Values) -> Source:
@@ -294,7 +271,6 @@ def _of_release(release: Release, values: Values) -> Source:
         model = release.manifest["model"]
         message = f"patterns can be mined from a series release; this is a {model} release"
         raise InputError(message, hint="give a release that anonymize_series made, or a table")
-    _refuse_option(values, "fill", "series", "a release has no missing readings")
     described, table = release.manifest["series"], release.table
     if not described["pattern"]:
         hint = "give a release with a p above 1, or a table"
