@@ -73,7 +73,7 @@ def test_channels_are_those_of_the_exhaustive_adversary(kind):
             sets = {s: max(0, n + chance.choice([0, 0, 0, 1, -1, 3])) for s, n in sets.items()}
         family, names = family_from(sets, symbols)
         every = oracle.exhaustive(sets, structural=structural)
-        found = channels_of(family, k, structural=structural)
+        found = channels_of(family if structural else family.unlinked, k)
         few = [n for n in every.values() if 0 < n < k]
         assert (found.impossible > 0) == any(n < 0 for n in every.values())
         if not found.impossible:  # a sum of cells of which some are below 0 can be anything
@@ -90,7 +90,7 @@ def test_what_follows_is_what_follows_the_slow_way():
         rows, symbols = draw_rows(chance, series=True)
         case = oracle.Case(rows, least=chance.randint(2, 6), symbols=symbols)
         family, _ = family_from(case.sets, symbols)
-        known = knowledge_of(family, structural=True)
+        known = knowledge_of(family)
         names = {int(t[1:]) * symbols + s: (t, s) for t in case.instants for s in range(symbols)}
         told = {
             frozenset(names[i] for i in known.family.items_of(n)): int(known.family.support[n])

@@ -45,7 +45,7 @@ def test_equations_can_tell_more_than_steps_do() -> None:
     done = made(rows, k, least, "additive")
     assert done is not None
     published = family(slow.supports_of(done.after), 4, 2)
-    assert len(channels_of(knowledge_of(published, structural=True).family, k, structural=True)) == 0
+    assert len(channels_of(knowledge_of(published).family, k)) == 0
     assert solve_attack(published, k, seconds=60) == SolveAttack(2, 3, 3, 2)
 
 

@@ -93,9 +93,9 @@ def test_patterns_of_series_left_out_leave_no_group():
         rows = oracle.series(chance, 40, 2, 3)
         held = baskets_of([[3 * int(t[1:]) + s for t, s in sorted(row)] for row in rows])
         before = mined(held, 6, 3, 5)
-        left = pattern_measure.without_patterns(before, 4, structural=True)
-        known = knowledge_of(left, structural=True)
-        assert len(channels_of(known.family, 4, structural=True)) == 0
+        left = pattern_measure.without_patterns(before, 4)
+        known = knowledge_of(left)
+        assert len(channels_of(known.family, 4)) == 0
         judged += left.number < before.number
     assert judged > 10
 

@@ -70,10 +70,10 @@ class Channels:
             yield present[present >= 0].tolist(), absent[absent >= 0].tolist()
 
 
-def channels_of(family: Family, k: int, *, structural: bool) -> Channels:
+def channels_of(family: Family, k: int) -> Channels:
     """All cells of maximal boxes with more than nobody and fewer than k people, each group once."""
     groups, impossible = [], 0
-    for boxes in _maximal_boxes(family, structural=structural):
+    for boxes in _maximal_boxes(family):
         for block in boxes.blocks():
             cells = block.cells(family)
             impossible += int(np.count_nonzero(cells < 0))
@@ -133,9 +133,9 @@ class Boxes:
         return present, np.concatenate(absent, axis=1), cells[chosen]
 
 
-def _maximal_boxes(family: Family, *, structural: bool) -> Iterator[Boxes]:
+def _maximal_boxes(family: Family) -> Iterator[Boxes]:
     """All maximal boxes, form by form; too many raise an error."""
-    if not structural or family.kinds == 1:
+    if family.kinds == 1:
         for length, level in enumerate(family.levels):
             maximal = level[family.is_maximal[family.numbers(length)]]
             if len(maximal):
@@ -182,7 +182,11 @@ def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> 
     for later, possible in allowed.items():
         by_choice[possible].append(later)
     # A choice that is no intersection of what single sets allow can be widened without losing a set.
-    for choice in _intersections(set(by_choice)):
+    choices = fresh = set(by_choice)
+    while fresh:
+        fresh = {left & right for left in fresh for right in by_choice} - choices
+        choices = choices | fresh
+    for choice in choices:
         first, *remaining = [1 << item for item in range(start, start + kinds) if choice >> item & 1] or [0]
         narrower = {
             later: following[later | first] | possible ^ choice
@@ -196,12 +200,3 @@ def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> 
                 narrower[later] &= following[later | symbol] | symbols
         if not reduce(and_, narrower.values(), -1):
             yield from _extensions(start + kinds, box | choice, narrower, kinds)
-
-
-def _intersections(masks: set[int]) -> set[int]:
-    """These sets, and all that some of them have in common."""
-    closed = fresh = masks
-    while fresh:
-        fresh = {left & right for left in fresh for right in masks} - closed
-        closed = closed | fresh
-    return closed

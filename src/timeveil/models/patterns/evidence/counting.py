@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers, column_of, distinct, encode, mismatch, plain_type
@@ -79,24 +78,19 @@ def supports(family: Family, rows: Baskets) -> Integers:
         # The rows with the first item alone: lines are as short as that item is rare.
         holders = distinct(owners[bounds[item] : bounds[item + 1]])
         support[number] = len(holders)
-        _count_below(family, number, rows.take(holders).bits(family.size), support)
+        lines = rows.take(holders).bits(family.size)
+        pending = [(number, number + 1, np.full((1, lines.shape[1]), 2**64 - 1, dtype=np.uint64))]
+        step = max(1, BLOCK_BYTES // max(8 * lines.shape[1], 1))
+        while pending:
+            low, high, bits = pending.pop()
+            # sets of one length whose parents are neighbours are neighbours themselves
+            first, last = (np.searchsorted(family.parents[1:], [low, high]) + 1).tolist()
+            for start in range(first, last, step):
+                stop = min(start + step, last)
+                common = bits[family.parents[start:stop] - low] & lines[family.last[start:stop]]
+                support[start:stop] = np.bitwise_count(common).sum(axis=1)
+                pending.append((start, stop, common))
     return support
-
-
-def _count_below(family: Family, top: int, lines: Bits, support: Integers) -> None:
-    """Count all sets that begin with one item, block by block."""
-    everybody = np.full((1, lines.shape[1]), 2**64 - 1, dtype=np.uint64)
-    pending = [(top, top + 1, everybody)]
-    step = max(1, BLOCK_BYTES // max(8 * lines.shape[1], 1))
-    while pending:
-        low, high, bits = pending.pop()
-        # sets of one length whose parents are neighbours are neighbours themselves
-        first, last = (np.searchsorted(family.parents[1:], [low, high]) + 1).tolist()
-        for start in range(first, last, step):
-            stop = min(start + step, last)
-            common = bits[family.parents[start:stop] - low] & lines[family.last[start:stop]]
-            support[start:stop] = np.bitwise_count(common).sum(axis=1)
-            pending.append((start, stop, common))
 
 
 def with_border(family: Family, longest: int) -> tuple[Family, Flags]:
@@ -215,14 +209,6 @@ def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str,
     return Original(names, Baskets(starts, pairs % size), row_of, 0, repeated, incomplete)
 
 
-def _second_rows(original: Relation) -> int:
-    """Number of rows of people who have a row already."""
-    if original.roles.respondent is None:
-        return 0
-    people = encode(column_of(original.data, original.roles.respondent))
-    return len(people.codes) - people.size
-
-
 def _of_series(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ...]) -> Original:
     original, described = ledger.original, manifest["patterns"]
     kinds, raw = described["symbols"], ledger.facts.get("origin") != "release"
@@ -244,7 +230,10 @@ def _of_series(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ..
         doubtful += int(((distance > ON_BORDER) & (distance < NEAR_BORDER)).any(axis=(1, 2)).sum())
     items = (symbols + kinds * np.arange(len(columns))).ravel()
     rows = Baskets(np.arange(len(symbols) + 1) * len(columns), items)
-    repeated = _second_rows(original) if original.roles.series else 0
+    repeated, respondent = 0, original.roles.respondent
+    if original.roles.series and respondent is not None:  # rows of people who have a row already
+        people = encode(column_of(original.data, respondent))
+        repeated = len(people.codes) - people.size
     return Original(names, rows, series.of_row, doubtful, repeated)
 
 

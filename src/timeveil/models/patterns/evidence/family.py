@@ -58,6 +58,11 @@ class Family:
         return -(-self.size // self.kinds)
 
     @property
+    def unlinked(self) -> Family:
+        """The family as seen by readers who do not know that items of one instant exclude each other."""
+        return replace(self, kinds=1)
+
+    @property
     def singles(self) -> Integers:
         """The items that are sets on their own."""
         return self.levels[1][:, 0] if len(self.levels) > 1 else np.zeros(0, dtype=np.int64)
@@ -198,12 +203,12 @@ class Knowledge:
     contradictions: int = 0
 
 
-def knowledge_of(family: Family, *, structural: bool) -> Knowledge:
-    """What a reader knows; without `structural`, the published counts and nothing else.
+def knowledge_of(family: Family) -> Knowledge:
+    """What a reader knows; where no items exclude each other, the published counts and nothing else.
 
     Sets of n items follow from sets of n items and of one less, so lengths are done one after the other.
     """
-    if not structural or family.kinds == 1:
+    if family.kinds == 1:
         return Knowledge(family, np.arange(family.number))
     size = family.instants * family.kinds
     complete = Family(family.levels[:1], family.support[:1], size, family.kinds)

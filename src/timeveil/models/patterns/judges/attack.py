@@ -120,13 +120,12 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     adversary = adversary or PatternAdversary()
     patterns, k, people = evidence.patterns, evidence.k, len(evidence.counted)
     original, published = evidence.original, evidence.published
-    series = bool(patterns.instants)
-    before, after = (knowledge_of(family, structural=series) for family in (evidence.before, published))
+    before, after = knowledge_of(evidence.before), knowledge_of(published)
     evidence.progress("looking for small groups", 0.1)
-    groups_before = channels_of(before.family, k, structural=series)
-    groups_after = promised = channels_of(after.family, k, structural=series)
-    if patterns.structural != series:
-        promised = channels_of(published, k, structural=patterns.structural)
+    groups_before = channels_of(before.family, k)
+    groups_after = promised = channels_of(after.family, k)
+    if patterns.instants and not patterns.structural:
+        promised = channels_of(published.unlinked, k)
     bits = original.rows.bits(max(len(original.names), 1))
     evidence.progress("looking for people", 0.4)
     risk_before, traced = _exposure(groups_before, bits, people)

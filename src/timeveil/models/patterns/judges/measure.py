@@ -11,8 +11,9 @@ independently at each instant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -85,16 +86,16 @@ def measure(
     """Compare a release of patterns with the original in its ledger."""
     patterns, k = evidence.patterns, evidence.k
     withheld = int((~evidence.counted).sum())
-    rows, structural = evidence.original.rows, patterns.structural
+    rows = evidence.original.rows
     progress("counting", 0.0)
-    before = evidence.before
+    before = evidence.before if patterns.structural else evidence.before.unlinked
     this = _compared("this release", before, evidence.published)
     progress("comparing", 0.5)
     alternatives = []
-    fewer_people = without_people(before, rows, patterns.least, k, structural=structural)
+    fewer_people = without_people(before, rows, patterns.least, k)
     if fewer_people is not None:
         alternatives.append(_compared("without people", before, *fewer_people))
-    fewer = without_patterns(before, k, structural=structural)
+    fewer = without_patterns(before, k)
     if fewer is not None:
         alternatives.append(_compared("without patterns", before, fewer))
     if against is not None:
@@ -122,12 +123,12 @@ Suppression = Callable[[Family, Knowledge, Channels], Family]
 """What is left of a family when something is done about its small groups."""
 
 
-def _suppressed(before: Family, k: int, suppress: Suppression, *, structural: bool) -> Family | None:
+def _suppressed(before: Family, k: int, suppress: Suppression) -> Family | None:
     """The patterns left when no small group is; None where that takes too long."""
     family = before
     for _ in range(MOST_ROUNDS if before.number <= MOST_PATTERNS else 0):
-        knowledge = knowledge_of(family, structural=structural)
-        channels = channels_of(knowledge.family, k, structural=structural)
+        knowledge = knowledge_of(family)
+        channels = channels_of(knowledge.family, k)
         if not len(channels):
             return family
         if len(channels) > MOST_CHANNELS:
@@ -136,9 +137,7 @@ def _suppressed(before: Family, k: int, suppress: Suppression, *, structural: bo
     return None
 
 
-def without_people(
-    before: Family, rows: Baskets, least: int, k: int, *, structural: bool
-) -> tuple[Family, int] | None:
+def without_people(before: Family, rows: Baskets, least: int, k: int) -> tuple[Family, int] | None:
     """The patterns left and the number of people left out; None where that takes too long."""
     counted = rows
 
@@ -156,55 +155,42 @@ def without_people(
         frequent[0] = True
         return replace(family, support=counts).only(frequent)
 
-    family = None
-    if rows.rows <= MOST_ROWS:
-        family = _suppressed(before, k, leave_out, structural=structural)
+    family = _suppressed(before, k, leave_out) if rows.rows <= MOST_ROWS else None
     return None if family is None else (family, rows.rows - counted.rows)
 
 
-def without_patterns(before: Family, k: int, *, structural: bool) -> Family | None:
+def without_patterns(before: Family, k: int) -> Family | None:
     """The patterns left; None where that takes too long."""
 
     def leave_out(family: Family, knowledge: Knowledge, channels: Channels) -> Family:
-        doomed = _ends(family, knowledge, channels)
+        doomed: Flags = np.zeros(family.number, dtype=bool)
+        # the far end of a group: its present items and one absent item of each instant
+        for present, absent in channels.groups():
+            by_instant = groupby(sorted(absent), key=lambda item: item // family.kinds)
+            for items in product(*(list(symbols) for _, symbols in by_instant)):
+                number = knowledge.family.find_set([*present, *items])
+                if number:
+                    doomed[_nearest_published(knowledge, number)] = True
         for length, drop in enumerate(family.drops):
             doomed[family.numbers(length)] |= doomed[drop].any(axis=1)
         return family.only(~doomed)
 
-    return _suppressed(before, k, leave_out, structural=structural)
-
-
-def _ends(family: Family, knowledge: Knowledge, channels: Channels) -> Flags:
-    """Published sets at the far end of groups: their present items and one absent item of each instant."""
-    ends: Flags = np.zeros(family.number, dtype=bool)
-    for present, absent in channels.groups():
-        sets = [present]
-        for instant in sorted({item // family.kinds for item in absent}):
-            symbols = [item for item in absent if item // family.kinds == instant]
-            sets = [[*items, symbol] for items in sets for symbol in symbols]
-        for items in sets:
-            number = knowledge.family.find_set(items)
-            if number:
-                ends[_nearest_published(knowledge, number)] = True
-    return ends
+    return _suppressed(before, k, leave_out)
 
 
 def _nearest_published(knowledge: Knowledge, number: int) -> int:
     """A published set that fewest changes of one symbol lead to; the rarest of them."""
     family, seen, near = knowledge.family, {number}, [number]
     while not (published := [candidate for candidate in near if knowledge.published[candidate] >= 0]):
-        wider = {neighbour for candidate in near for neighbour in _neighbours(family, candidate)} - seen
-        seen, near = seen | wider, sorted(wider)
+        wider: set[int | None] = set()
+        for items in map(family.items_of, near):
+            for item in items:
+                remaining, first = [other for other in items if other != item], item - item % family.kinds
+                symbols = range(first, first + family.kinds)
+                wider |= {family.find_set([*remaining, symbol]) for symbol in symbols}
+        near = sorted(neighbour for neighbour in wider if neighbour is not None and neighbour not in seen)
+        seen.update(near)
     return int(knowledge.published[min(published, key=lambda candidate: family.support[candidate])])
-
-
-def _neighbours(family: Family, number: int) -> Iterator[int]:
-    """The sets of a family with another symbol in place of one; the set itself may be among them."""
-    items = family.items_of(number)
-    for item in items:
-        remaining, first = [other for other in items if other != item], item - item % family.kinds
-        sets = (family.find_set([*remaining, first + symbol]) for symbol in range(family.kinds))
-        yield from (neighbour for neighbour in sets if neighbour is not None)
 
 
 def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.random.Generator) -> PatternError:

@@ -17,6 +17,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, mined, read_original
+from timeveil.models.patterns.evidence.family import knowledge_of
 from timeveil.models.patterns.parameters import PatternParameters
 from timeveil.models.series.evidence.original import series_of
 
@@ -64,8 +65,8 @@ class PatternProfile:
 def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:
     """Mine the patterns of a table, and compute what their counts reveal."""
     usual = {name: line.example for name, line in PatternParameters.table().items() if line.required}
-    known = {name: value for name, value in values.items() if name in PatternParameters.table()}
-    parameters = PatternParameters(**{**usual, **known})
+    chosen = {name: value for name, value in values.items() if name in PatternParameters.table()}
+    parameters = PatternParameters(**{**usual, **chosen})
     of_series = not relation.roles.item
     instants = series_of(relation, "drop").instants if of_series else ()
     stated = {**parameters.as_arguments(), "nulls": "drop", "repeats": "once", "fill": "drop"}
@@ -78,7 +79,8 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:
     support = parameters.min_support
     least = max(int(support if support >= 1 else np.ceil(support * rows.rows)), parameters.k)
     family = mined(rows, size, kinds, least, parameters.max_len)
-    channels = channels_of(family, parameters.k, structural=of_series and parameters.structural)
+    known = knowledge_of(family if parameters.structural else family.unlinked)
+    channels = channels_of(known.family, parameters.k)
     return PatternProfile(
         parameters.k,
         least,

@@ -82,7 +82,7 @@ def bound_attack(
     """Bound what at most `rare` have, just outside the published patterns; None where there are too many."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
 
-    knowledge = knowledge_of(published, structural=True)
+    knowledge = knowledge_of(published)
     family = knowledge.family
     kinds = _kinds_of_people(family)
     if kinds is None or family.number > MOST_PATTERNS:

@@ -114,14 +114,8 @@ def _check_table(evidence: Evidence, findings: Findings) -> Family | None:
         findings.expect(name, False, **numbers)
     if evidence.table.faults:
         return None
-    family = evidence.table.family
-    _check_counts(evidence, family, findings)
-    closed = evidence.release.manifest["patterns"]["published"] == "closed"
-    return _check_closed(family, findings) if closed else _check_parts(family, findings)
-
-
-def _check_counts(evidence: Evidence, family: Family, findings: Findings) -> None:
-    counts, parameters = (evidence.release.manifest[section] for section in ("counts", "parameters"))
+    family, manifest = evidence.table.family, evidence.release.manifest
+    counts, parameters = manifest["counts"], manifest["parameters"]
     findings.check("the numbers of patterns and people are those of the manifest")
     patterns, people = counts["patterns"], int(family.support[0])
     findings.expect("row-count", family.number == patterns, patterns=family.number, stated=patterns)
@@ -135,6 +129,8 @@ def _check_counts(evidence: Evidence, family: Family, findings: Findings) -> Non
     findings.expect("min-support", not rare or family.number == 1, rare=rare, least=least)
     longest = len(family.levels) - 1
     findings.expect("statements:longest", most is None or longest <= most, longest=longest, most=most)
+    closed = manifest["patterns"]["published"] == "closed"
+    return _check_closed(family, findings) if closed else _check_parts(family, findings)
 
 
 def _check_parts(family: Family, findings: Findings) -> Family | None:
@@ -182,12 +178,12 @@ def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> N
     findings.check(f"{group} follows from sums and differences of the counts of its items{assumed}")
     add_up = ", and letters of an instant add up" if structural else ""
     findings.check(f"no group would have fewer than 0 people{add_up}")
-    knowledge = knowledge_of(family, structural=structural)
+    knowledge = knowledge_of(family if structural else family.unlinked)
     wrong = knowledge.contradictions
     if not findings.expect("unlike-any-data:sums", not wrong, sums=wrong):
         return
     try:
-        channels = channels_of(knowledge.family, k, structural=structural)
+        channels = channels_of(knowledge.family, k)
     except InfeasibleError:
         findings.expect("too-large:boxes", False)
         return
