@@ -198,17 +198,8 @@ CLOCK: Mapping[str, Shape] = {
     "unit": or_null(TEXT),
 }
 """How a manifest with a time column describes it."""
-
-
-_PART: Shape = {"file": TEXT, "rows": COUNT, "sha256": TEXT}
-_TABLE: Shape = {
-    "file": TEXT,
-    "format": TEXT,
-    "rows": COUNT,
-    "sha256": TEXT,
-    "formula_cells?": TEXT,
-    "parts?": [_PART],
-}
+_PART: Mapping[str, Shape] = {"file": TEXT, "rows": COUNT, "sha256": TEXT}
+_TABLE: Shape = {"file": TEXT, "format": TEXT, **_PART, "formula_cells?": TEXT, "parts?": [_PART]}
 
 
 def manifest_of(
@@ -230,9 +221,8 @@ def manifest_of(
         **described,
         "columns": [{"name": TEXT, "role": one_of(*roles), "type": TEXT}],
         **sections,
-        "tables?": dict.fromkeys(
-            ("data?", "sensitive?"), _TABLE
-        ),  # added by `write`, checked by `open_release`
+        # added by `write`, checked by `open_release`
+        "tables?": dict.fromkeys(("data?", "sensitive?"), _TABLE),
     }
 
 
@@ -314,16 +304,12 @@ def check_columns(
     if extra or missing or not findings.expect("columns:order", schema.names == names, table=table):
         return False
     for column, kind in zip(stated, schema.types, strict=True):
-        findings.expect("columns:type", _is_of(column["type"], kind), name=column["name"])
+        # whatever the layout in memory and the name of list items
+        text = column["type"].removeprefix("dictionary<values=").split(", indices=")[0]
+        text = {"large_string": "string", "string_view": "string", "large_binary": "binary"}.get(text, text)
+        spellings = (str(kind), str(plain_type(kind)), pa.types.is_list(kind) and f"list<{kind.value_type}>")
+        findings.expect("columns:type", text in spellings, name=column["name"])
     return True
-
-
-def _is_of(stated: str, kind: pa.DataType) -> bool:
-    """Whether a stated type is that of a column, whatever its layout in memory and the name of list items."""
-    stated = stated.removeprefix("dictionary<values=").split(", indices=")[0]
-    stated = {"large_string": "string", "string_view": "string", "large_binary": "binary"}.get(stated, stated)
-    listed = f"list<{kind.value_type}>" if pa.types.is_list(kind) else None
-    return stated in (str(kind), str(plain_type(kind)), listed)
 
 
 def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> bool:

@@ -148,14 +148,9 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
         lookup = np.append(distinct.codes[offset : offset + len(entry)], null)
         parts.append(lookup[_int64(pc.fill_null(chunk.indices.cast(pa.int64()), len(entry)))])
         offset += len(entry)
-    codes = np.concatenate(parts)
-    # Entries that no row uses are not values of the column. Of equal codes, the first row is written last.
-    first = np.full(distinct.size, len(codes))
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    used = np.argsort(first)[: np.count_nonzero(first < len(codes))]
-    number = np.empty(distinct.size, np.int64)
-    number[used] = np.arange(len(used))
-    return Coded(number[codes], distinct.values.take(pa.array(used)))
+    # Entries that no row uses are not values of the column.
+    coded = encode(pa.array(np.concatenate(parts)))
+    return Coded(coded.codes, distinct.values.take(coded.values))
 
 
 def mismatch(message: str) -> InputError:

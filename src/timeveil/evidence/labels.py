@@ -56,11 +56,13 @@ class LabelledEvidence(Evidence):
         """How many pairs of a value and the label it is published with do not fit, by mapping or by words."""
         pairs = distinct_pairs(value, labels.codes, max(labels.size, 1))
         texts, contents, wrong = self.texts(name), self.contents(name), 0
-        meanings = _meanings(self.original_column(name).values, texts)
+        dates = moments(self.original_column(name).values)
+        # dates as calendar labels read them; other values as they are
+        days = texts if dates is None else dates[0].astype("M8[s]").astype(str).tolist()
         for code, label in zip(*(column.tolist() for column in pairs[:2]), strict=True):
             text = labels.values[label].as_py()
             level = self.level_of[name].get(text, EXACT)
-            meaning = meanings[code] if period_of(level) else texts[code]
+            meaning = days[code] if period_of(level) and texts[code] is not None else texts[code]
             wrong += code not in contents.get(text, ()) or not share_of(level, text, meaning)[-1]
         return wrong
 
@@ -88,12 +90,3 @@ class LabelledEvidence(Evidence):
             labels = {name: column.take(pa.array(part)) for name, column in columns.items()}
             share[:, part] = conditions.shares(labels, marks[part], at_level)
         return share
-
-
-def _meanings(values: pa.Array, texts: list[str | None]) -> list[str | None]:
-    """Dates as calendar labels read them; other values as they are."""
-    dates = moments(values)
-    if dates is None:
-        return texts
-    days = dates[0].astype("M8[s]").astype(str).tolist()
-    return [None if text is None else day for text, day in zip(texts, days, strict=True)]

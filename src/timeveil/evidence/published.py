@@ -19,15 +19,8 @@ from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError, raising
-from timeveil.evidence.codes import (
-    Coded,
-    column_of,
-    encode,
-    mismatch,
-    plain_type,
-    refuse_beyond_room,
-    room_for,
-)
+from timeveil.evidence import codes
+from timeveil.evidence.codes import Coded, column_of, encode, plain_type
 
 if TYPE_CHECKING:
     from timeveil.evidence.checks import Findings
@@ -36,6 +29,7 @@ Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
 Bound = TypeVar("Bound", int, Instant)
 Computed = TypeVar("Computed")
+Mask: TypeAlias = npt.NDArray[np.bool_]
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
 _BITS = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
@@ -66,7 +60,7 @@ def require_matching_ledger(release: Release, ledger: Ledger | None) -> None:
     require(Release, release)
     require(Ledger, ledger)
     if ledger is not None and ledger.model != release.guarantee.model:
-        raise mismatch("the ledger belongs to a release of another model")
+        raise codes.mismatch("the ledger belongs to a release of another model")
 
 
 class Evidence:
@@ -82,7 +76,7 @@ class Evidence:
     def private(self) -> Ledger:
         """The ledger; judges that need one are not asked without it."""
         if self.ledger is None:
-            raise mismatch("there is no ledger")
+            raise codes.mismatch("there is no ledger")
         return self.ledger
 
     def columns(self, *roles: str) -> list[str]:
@@ -140,7 +134,7 @@ def classes_of(
     names = [str(position) for position in range(len(types))]
     shape = pa.schema([*zip(names, types, strict=True), ("rows", pa.int64())])
     partial, waiting, size = [shape.empty_table()], 0, 0
-    room = room_for(release.parts["data"])
+    room = codes.room_for(release.parts["data"])
     for batch in release.batches():
         columns = [batch.column(key) for key in keys]
         if mark is not None:
@@ -157,14 +151,12 @@ def classes_of(
         if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or size > room:
             partial, waiting = [_total(pa.concat_tables(partial), names)], 0
             size = partial[0].nbytes
-            refuse_beyond_room(release.parts["data"], size)
+            codes.refuse_beyond_room(release.parts["data"], size)
     counts = pa.concat_tables(partial)
     return counts if each else _total(counts, names)
 
 
-def marked_rows(
-    release: Release, mark: Callable[[pa.RecordBatch], pa.Array], chosen: npt.NDArray[np.bool_]
-) -> pa.Table:
+def marked_rows(release: Release, mark: Callable[[pa.RecordBatch], pa.Array], chosen: Mask) -> pa.Table:
     """Of the rows of a release that are not marked 0, in order, those that are chosen."""
     batches = [batch.filter(pc.not_equal(mark(batch), 0)) for batch in release.batches()]
     return pa.Table.from_batches(batches, schema=schema_of(release)).filter(pa.array(chosen))
@@ -274,9 +266,6 @@ def same_columns(manifest: Mapping[str, Any]) -> str:
     return repr([roles, manifest["time"]["column"], manifest["time"].get("slot")])
 
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
-
 # The order of published rows follows from their values, or else it could carry a message.
 
 
@@ -310,30 +299,28 @@ def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tu
     for name in names:
         if not undecided.any():
             break
-        for left, right in zip(_items(before.column(name)), _items(after.column(name)), strict=True):
-            falls, same = _compared(_comparable(left), _comparable(right))
+        sides = (_comparable(rows.column(name)) for rows in (before, after))
+        for left, right in zip(*sides, strict=True):
+            falls, same = _compared(left, right)
             wrong |= undecided & falls
             # The next column decides only where all columns so far are equal.
             undecided &= same
     return wrong, undecided
 
 
-def _items(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """The column itself; of a column of lists, the items by position."""
-    if not pa.types.is_list(column.type):
-        return [column]
-    # Shorter lists are padded with nulls, which sort last, as in the published order.
-    longest = pc.max(pc.list_value_length(column)).as_py() or 0
-    padded = pc.list_slice(column, 0, longest, return_fixed_size_list=True)
-    return [pc.list_element(padded, position) for position in range(longest)]
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.Array:
+def _comparable(column: pa.ChunkedArray) -> list[pa.Array]:
+    """The column itself as one array; of a column of lists, the items by position."""
+    if pa.types.is_list(column.type):
+        # Shorter lists are padded with nulls, which sort last, as in the published order.
+        longest = pc.max(pc.list_value_length(column)).as_py() or 0
+        padded = pc.list_slice(column, 0, longest, return_fixed_size_list=True)
+        items = (_comparable(pc.list_element(padded, position)) for position in range(longest))
+        return [item for (item,) in items]
     kind = plain_type(column.type)
     if pa.types.is_null(kind):
         kind = pa.string()
     column = column.cast(pa.float32() if pa.types.is_float16(kind) else kind)
-    return pa.concat_arrays(column.chunks)
+    return [pa.concat_arrays(column.chunks)]
 
 
 def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:

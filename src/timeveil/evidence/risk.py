@@ -6,7 +6,7 @@ Every entry has a `weight`, the share of a person that it represents, so that ea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,34 @@ def withheld_by(
     return shares
 
 
+class Chances:
+    """The chance of a right guess about each person tried."""
+
+    __slots__ = ()
+    weight: Floats
+
+    if TYPE_CHECKING:
+
+        @property
+        def chance(self) -> Floats: ...
+
+    @property
+    def worst(self) -> float:
+        """The highest chance of a right guess that anyone is exposed to."""
+        return float(self.chance.max(initial=0.0))
+
+    @property
+    def mean(self) -> float:
+        """The chance of a right guess, averaged over people."""
+        return share(self.chance, self.weight)
+
+    def share_above(self, threshold: float) -> float:
+        """Share of people about whom the chance of a right guess is above `threshold`."""
+        return share(self.chance > threshold + _ROUNDING, self.weight)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Risk:
+class Risk(Chances):
     """How many people fit what the adversary knows of each person.
 
     `candidates` is the size of each candidate set; 0 means that everything known of the person was
@@ -58,16 +84,6 @@ class Risk:
     weight: Floats
 
     @property
-    def worst(self) -> float:
-        """The highest chance of naming the right person that anyone is exposed to."""
-        return float(self._chance.max(initial=0.0))
-
-    @property
-    def mean(self) -> float:
-        """The chance of naming the right person, averaged over people."""
-        return share(self._chance, self.weight)
-
-    @property
     def pinned(self) -> float:
         """Share of people with a single candidate."""
         return share(self.candidates == 1, self.weight)
@@ -76,10 +92,6 @@ class Risk:
     def out_of_reach(self) -> float:
         """Share of people none of whose known visits was published."""
         return share(self.candidates == 0, self.weight)
-
-    def share_above(self, threshold: float) -> float:
-        """Share of people who are named correctly with a chance above `threshold`."""
-        return share(self._chance > threshold, self.weight)
 
     def quantile(self, part: float) -> int:
         """The size that this part of the candidate sets do not exceed, people out of reach aside."""
@@ -98,14 +110,14 @@ class Risk:
         return {f"{part:g}": self.quantile(part) for part in QUANTILES}
 
     @property
-    def _chance(self) -> Floats:
+    def chance(self) -> Floats:
         return np.where(self.candidates > 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
 
     as_dict = as_dict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
+class Posterior(Chances):
     """The chance that an adversary gives to each person's true value.
 
     >>> posterior = Posterior(np.array([0.25, 1.0]), np.array([3.0, 1.0]))
@@ -124,23 +136,9 @@ class Posterior:
         return float(self.weight.sum())
 
     @property
-    def worst(self) -> float:
-        """The highest chance given to anyone's true value."""
-        return float(self.chance.max(initial=0.0))
-
-    @property
-    def mean(self) -> float:
-        """The chance given to the true value, averaged over people."""
-        return share(self.chance, self.weight)
-
-    @property
     def certain(self) -> float:
         """Share of people whose value is known for certain."""
         return share(self.chance > 1 - _ROUNDING, self.weight)
-
-    def share_above(self, threshold: float) -> float:
-        """Share of people whose true value is given a chance above `threshold`."""
-        return share(self.chance > threshold + _ROUNDING, self.weight)
 
     def only(self, mask: npt.NDArray[np.bool_]) -> Posterior:
         """The entries that a mask selects."""

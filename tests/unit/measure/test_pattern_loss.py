@@ -19,7 +19,9 @@ from timeveil.models.patterns.evidence.counting import mined
 from timeveil.models.patterns.evidence.family import knowledge_of
 from timeveil.models.patterns.judges import measure as pattern_measure
 from timeveil.models.patterns.judges.measure import table_counts
+from timeveil.models.patterns.judges.profile import profile
 from timeveil.models.patterns.words import loss_summary
+from timeveil.reading.collection import read_series
 
 A = pa.table({"has": [list(row) for row in ("ab", "abcd", "ad", "ad", "bcd")]})
 ITEMS = tv.Roles(item="has")
@@ -174,3 +176,11 @@ def test_what_would_take_too_long_is_left_out(monkeypatch):
     assert "Not compared with leaving people out: it would take too long." in "\n".join(
         loss_summary(loss).lines()
     )
+
+
+def test_a_profile_of_series_counts_the_groups_that_an_attack_computes():
+    """Also those that follow because everybody has one symbol at every instant."""
+    table = walks(people=200, instants=4)
+    roles, options = tv.Roles(series=table.column_names), {"k": 3, "min_support": 10, "symbols": 3}
+    breach = tv.attack(*tv.sanitize_patterns(table, roles, **options), tv.PatternAdversary(bounds=False))
+    assert profile(read_series(table, roles), options).small_groups == breach.channels_before > 0

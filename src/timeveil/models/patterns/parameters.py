@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 MOST_SYMBOLS = 52  # symbols are written a to z and A to Z
 
-
 NOT_A_COUNT = (
     "`min_support` must be a share between 0 and 1, or a whole number of people",
     "{min_support=0.01} is one in a hundred, {min_support=50} is 50 people",
@@ -63,8 +62,7 @@ class PatternParameters(Reading):
     method: Literal["additive", "tight", "clone", "least", "suppressive", "itemset"] = parameter(
         "How small groups are hidden; the first four lose no pattern.", default="additive", example="tight")
     symbols: int = parameter(
-        "Series: number of symbols at an instant.",
-        default=6, at_least=2, at_most=MOST_SYMBOLS, example=4)
+        "Series: number of symbols at an instant.", default=6, at_least=2, at_most=MOST_SYMBOLS, example=4)
     structural: bool = parameter(
         "Series: whether readers are taken to know that each person has exactly one symbol per instant.",
         default=True, off="Series: ignore that each person has exactly one symbol per instant.")

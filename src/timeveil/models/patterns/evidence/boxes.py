@@ -11,18 +11,20 @@ A group of a smaller box is a sum of cells of a larger one, so only maximal boxe
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import TypeAlias
 
 import numpy as np
 
 from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence.counting import Bits
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags
+from timeveil.models.patterns.evidence.family import NONE, Family
 
 MOST_BOXES = 500_000  # what is found in about a minute
 BLOCK_CELLS = 4_000_000
@@ -70,76 +72,64 @@ class Channels:
             yield present[present >= 0].tolist(), absent[absent >= 0].tolist()
 
 
+Axes: TypeAlias = tuple[Integers, ...]
+"""Boxes of one form: for each of their instants a matrix of its items, with a line per box."""
+
+
 def channels_of(family: Family, k: int) -> Channels:
     """All cells of maximal boxes with more than nobody and fewer than k people, each group once."""
     groups, impossible = [], 0
     for boxes in _maximal_boxes(family):
-        for block in boxes.blocks():
-            cells = block.cells(family)
+        # as many boxes at a time as their cells fit well in memory
+        step = max(1, BLOCK_CELLS // math.prod(axis.shape[1] + 1 for axis in boxes))
+        for start in range(0, len(boxes[0]), step):
+            block = tuple(axis[start : start + step] for axis in boxes)
+            cells = _cells(block, family)
             impossible += int(np.count_nonzero(cells < 0))
-            groups.append(block.groups(cells, (cells > 0) & (cells < k)))
+            box, *positions = np.nonzero((cells > 0) & (cells < k))
+            present = np.full((len(box), len(block)), NONE, dtype=np.int64)
+            absent = []
+            for instant, (position, axis) in enumerate(zip(positions, block, strict=True)):
+                has = position > 0
+                present[has, instant] = axis[box[has], position[has] - 1]
+                # an absent item at an instant with a present one is implied
+                absent.append(np.where(has[:, None], NONE, axis[box]))
+            groups.append((present, np.concatenate(absent, axis=1), cells[box, *positions]))
     width = max(present.shape[1] for present, _, _ in groups)
     total = width + max(absent.shape[1] for _, absent, _ in groups) + 1
     lines = []
-    for present, absent, size in groups:
+    for present, lacking, size in groups:
         line = np.full((len(size), total), NONE, dtype=np.int64)
         # Descending, so that equal groups of different boxes become equal lines, with -1 at the end.
         line[:, : present.shape[1]] = -np.sort(-present, axis=1)
-        line[:, width : width + absent.shape[1]] = -np.sort(-absent, axis=1)
+        line[:, width : width + lacking.shape[1]] = -np.sort(-lacking, axis=1)
         line[:, -1] = size
         lines.append(line)
     every = np.unique(np.concatenate(lines), axis=0)
     return Channels(every[:, :width], every[:, width:-1], every[:, -1], impossible)
 
 
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """Boxes of one form: for each of their instants a matrix of its items, with a line per box."""
-
-    axes: tuple[Integers, ...]
-
-    def blocks(self) -> Iterator[Boxes]:
-        """As many boxes at a time as their cells fit well in memory."""
-        cells = int(np.prod([axis.shape[1] + 1 for axis in self.axes], dtype=np.float64))
-        step = max(1, BLOCK_CELLS // cells)
-        for start in range(0, len(self.axes[0]), step):
-            yield Boxes(tuple(axis[start : start + step] for axis in self.axes))
-
-    def cells(self, family: Family) -> Integers:
-        """The people in each cell, an axis per instant: 0 for none of its items, then one per item."""
-        sets = np.zeros(len(self.axes[0]), dtype=np.int64)
-        for axis in self.axes:
-            items = axis.reshape(len(axis), *[1] * (sets.ndim - 1), axis.shape[1])
-            sets = np.concatenate([sets[..., None], family.extended(sets[..., None], items)], axis=-1)
-        # From "has at least these" to "has exactly these", an instant at a time (Moebius inversion).
-        cells = family.support[sets]
-        for instant in range(1, cells.ndim):
-            along = np.moveaxis(cells, instant, 0)
-            along[0] -= along[1:].sum(axis=0)
-        return cells
-
-    def groups(self, cells: Integers, chosen: Flags) -> tuple[Integers, Integers, Integers]:
-        """What the people of the chosen cells have and lack, and how many they are.
-
-        An absent item at an instant with a present one is implied.
-        """
-        box, *positions = np.nonzero(chosen)
-        present = np.full((len(box), len(self.axes)), NONE, dtype=np.int64)
-        absent = []
-        for instant, (position, axis) in enumerate(zip(positions, self.axes, strict=True)):
-            has = position > 0
-            present[has, instant] = axis[box[has], position[has] - 1]
-            absent.append(np.where(has[:, None], NONE, axis[box]))
-        return present, np.concatenate(absent, axis=1), cells[chosen]
+def _cells(boxes: Axes, family: Family) -> Integers:
+    """The people in each cell, an axis per instant: 0 for none of its items, then one per item."""
+    sets = np.zeros(len(boxes[0]), dtype=np.int64)
+    for axis in boxes:
+        items = axis.reshape(len(axis), *[1] * (sets.ndim - 1), axis.shape[1])
+        sets = np.concatenate([sets[..., None], family.extended(sets[..., None], items)], axis=-1)
+    # From "has at least these" to "has exactly these", an instant at a time (Moebius inversion).
+    cells = family.support[sets]
+    for instant in range(1, cells.ndim):
+        along = np.moveaxis(cells, instant, 0)
+        along[0] -= along[1:].sum(axis=0)
+    return cells
 
 
-def _maximal_boxes(family: Family) -> Iterator[Boxes]:
+def _maximal_boxes(family: Family) -> Iterator[Axes]:
     """All maximal boxes, form by form; too many raise an error."""
     if family.kinds == 1:
         for length, level in enumerate(family.levels):
             maximal = level[family.is_maximal[family.numbers(length)]]
             if len(maximal):
-                yield Boxes(tuple(np.hsplit(maximal, max(length, 1))))
+                yield tuple(np.hsplit(maximal, max(length, 1)))
         return
     masks = [0]
     for parent, item in zip(family.parents[1:].tolist(), family.last[1:].tolist(), strict=True):
@@ -160,7 +150,7 @@ def _maximal_boxes(family: Family) -> Iterator[Boxes]:
         forms[tuple(filter(None, line))].append(number)
     for form, numbers in forms.items():
         items = np.nonzero(flags[numbers])[1].reshape(len(numbers), -1)
-        yield Boxes(tuple(np.split(items, np.cumsum(form)[:-1], axis=1)))
+        yield tuple(np.split(items, np.cumsum(form)[:-1], axis=1))
 
 
 def _extensions(start: int, box: int, following: dict[int, int], kinds: int) -> Iterator[int]:

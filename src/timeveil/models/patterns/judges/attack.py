@@ -186,8 +186,20 @@ def _people(family: Family, terms: list[Term]) -> int:
 
 def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
     """The sets whose counts give a group, each with its sign; sets that nobody can have are left out."""
+    kinds = family.kinds
     if not absent:
-        return _difference(family, present)
+        # all without one of its symbols, less those with another in its place
+        for item in present:
+            remaining = [other for other in present if other != item]
+            symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
+            sums = [remaining, *([*remaining, symbol] for symbol in symbols)]
+            numbers = [family.find_set(items) for items in sums]
+            terms = [
+                (-1 if index else 1, number) for index, number in enumerate(numbers) if number is not None
+            ]
+            if len(terms) == len(numbers):
+                return terms
+        return [(1, family.find_set(present) or 0)]
     sets: list[list[int]] = [[]]
     for item in absent:
         wider = []
@@ -196,18 +208,5 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
             if family.kinds == 1 or item // family.kinds not in instants:
                 wider.append([*items, item])
         sets += wider
-    numbers = [(len(items), family.find_set([*present, *items])) for items in sets]
-    return [(-1 if length % 2 else 1, number) for length, number in numbers if number is not None]
-
-
-def _difference(family: Family, items: list[int]) -> list[Term]:
-    """What a set follows from: those without one of its symbols, less those with another in its place."""
-    kinds = family.kinds
-    for item in items:
-        remaining = [other for other in items if other != item]
-        symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
-        numbers = [family.find_set(remaining), *(family.find_set([*remaining, symbol]) for symbol in symbols)]
-        terms = [(-1 if index else 1, number) for index, number in enumerate(numbers) if number is not None]
-        if len(terms) == len(numbers):
-            return terms
-    return [(1, family.find_set(items) or 0)]
+    signed = [(-1 if len(items) % 2 else 1, family.find_set([*present, *items])) for items in sets]
+    return [(sign, number) for sign, number in signed if number is not None]

@@ -59,7 +59,7 @@ class Encoding:
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Transactions:
         """All rows of a part."""
         parts = [self._sets(batch) for batch in batches if batch.num_rows]
-        return Transactions(self.names, self.kinds, Sets.joined(parts) if parts else _NO_SETS)
+        return Transactions(self.names, self.kinds, Sets.joined(parts))
 
     def _sets(self, batch: pa.RecordBatch) -> Sets:
         if self.values is None:
@@ -77,20 +77,20 @@ class Encoding:
         return Sets.of_lengths(np.bincount(owner, minlength=len(lists)), items[known][order])
 
 
-_NO_SETS = Sets(np.zeros(1, np.int64), np.zeros(0, np.int64))
-
-
 @dataclass(frozen=True, slots=True)
 class RowsInSpark:
     """The transactions of a table in Spark, which `Transactions` has on one machine.
 
-    `counts` has how many people have each item of the encoding, `names` those of all items.
+    `counts` has how many people have each item of the encoding.
     """
 
     people: PeopleInSpark
     encoding: Encoding
     counts: Ints
-    names: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.encoding.names
 
     @property
     def rows(self) -> int:
@@ -112,7 +112,7 @@ class RowsInSpark:
             return self
         names = tuple(self.names[number] for number in common)
         encoding = replace(self.encoding, names=names, values=values.take(pa.array(common)))
-        return replace(self, encoding=encoding, counts=self.counts[common], names=names)
+        return replace(self, encoding=encoding, counts=self.counts[common])
 
     def mined(self, least: int, longest: int, most: int) -> Family:
         """What `mine_family` gives for all rows."""
@@ -153,7 +153,7 @@ def read_in_spark(table: Any, roles: Roles | None, values: Values) -> Source:
         chosen, kinds = tuple(roles.series[column] for column in columns), values["symbols"]
         names = symbols_of(np.zeros((0, len(chosen))), chosen, kinds).names
         encoding = Encoding(first, names, kinds, None, chosen, values["center"], columns, len(roles.series))
-        rows = RowsInSpark(people, encoding, people.total(partial(_item_counts, encoding)), names)
+        rows = RowsInSpark(people, encoding, people.total(partial(_item_counts, encoding)))
         return Source("series", relation, rows, row_of, chosen, values["center"], of_rows=of_rows)
     people.cluster.define("people", people.frame)
     query = f"FROM people LATERAL VIEW explode(c{first}) AS item GROUP BY item"
@@ -165,7 +165,7 @@ def read_in_spark(table: Any, roles: Roles | None, values: Values) -> Source:
     baskets = gather(read_baskets(pa.table({item: lists}), Roles(item=item)))
     order = pa.array(np.argsort(baskets.items))
     encoding = Encoding(first, baskets.names, 1, items.combine_chunks().take(order))
-    rows = RowsInSpark(people, encoding, np.asarray(counts.take(order)).astype(np.int64), baskets.names)
+    rows = RowsInSpark(people, encoding, np.asarray(counts.take(order)).astype(np.int64))
     empty = people.total(partial(_without_items, first))[0]
     return Source("baskets", relation, rows, row_of, without_items=int(empty), of_rows=of_rows)
 

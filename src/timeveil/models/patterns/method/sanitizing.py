@@ -63,7 +63,7 @@ class Virtual:
         return int(self.copies.sum())
 
 
-NO_ROWS = Virtual(Sets(np.zeros(1, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.int64))
+NO_ROWS = Virtual(Sets.joined([]), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,28 +300,27 @@ def least(channels: Channels, k: int) -> Virtual:
 
     family = channels.family
     candidates = _every_row(family)
-    lines, columns, empty = [], [], []
-    floors: list[int] = []
+    in_cells, candidates_in, sizes_of = [], [], []
+    count = 0
     for form in channels.boxes:
         sizes, cell_of = form.sizes(family), form.cell_of(candidates[:, family.item_of])
-        for box in range(len(form.ranks)):
-            size = sizes[cell_of[:, box], box]
-            # Candidates by the cell they fall into; cells that are large enough have nothing to say.
-            for cell in np.unique(cell_of[size < k, box]).tolist():
-                inside = np.flatnonzero(cell_of[:, box] == cell)
-                lines.append(np.full(len(inside), len(floors)))
-                columns.append(inside)
-                floors.append(k - int(sizes[cell, box]))
-                empty.append(sizes[cell, box] == 0)
-    in_cell, candidate = np.concatenate(lines), np.concatenate(columns)
-    filled, number, count = np.flatnonzero(empty), len(candidates), len(floors)
+        # Candidates by the cell they fall into; cells that are large enough have nothing to say.
+        inside, box = np.nonzero(sizes[cell_of, np.arange(len(form.ranks))] < k)
+        cells, in_cell = np.unique(box * form.cells + cell_of[inside, box], return_inverse=True)
+        in_cells.append(count + in_cell)
+        candidates_in.append(inside)
+        sizes_of.append(sizes.T.ravel()[cells])
+        count += len(cells)
+    in_cell, candidate, size = map(np.concatenate, (in_cells, candidates_in, sizes_of))
+    floors, empty = k - size, size == 0
+    filled, number = np.flatnonzero(empty), len(candidates)
     most = k * count  # more copies than all cells lack together are never needed
-    cells = np.append(in_cell, filled), np.append(candidate, number + np.arange(len(filled)))
+    places = np.append(in_cell, filled), np.append(candidate, number + np.arange(len(filled)))
 
     def copies_less(part: int) -> Any:
         """Per cell its copies, less this many where it is empty and flagged to be filled."""
         weights = np.repeat([1.0, -float(part)], [len(in_cell), len(filled)])
-        return csr_array((weights, cells), shape=(count, number + len(filled)))
+        return csr_array((weights, places), shape=(count, number + len(filled)))
 
     # An empty cell without its flag has no copies, and with it at least k.
     lacking = LinearConstraint(copies_less(k), np.where(empty, 0, floors), np.inf)
@@ -342,7 +341,7 @@ def least(channels: Channels, k: int) -> Virtual:
     copies = np.zeros(number, np.int64) if solved.x is None else np.rint(solved.x[:number]).astype(np.int64)
     # Counted again in whole numbers: a solver rounds.
     added = np.bincount(in_cell, copies[candidate], count)
-    if solved.status != 0 or ((added < floors) & ~(np.array(empty) & (added == 0))).any():
+    if solved.status != 0 or ((added < floors) & ~(empty & (added == 0))).any():
         message = f"the rows that change counts least were not found in {SECONDS:.0f} seconds"
         raise ParameterError(message, hint='use {method="tight"}, or raise {min_support}')
     return Virtual(Sets.of_flags(candidates[copies > 0]), copies[copies > 0])

@@ -67,8 +67,9 @@ class Sets(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Sets]) -> Sets:
-        lengths = np.concatenate([part.lengths for part in parts])
-        return cls.of_lengths(lengths, np.concatenate([part.items for part in parts]))
+        nothing = np.zeros(0, np.int64)
+        lengths = np.concatenate([nothing, *(part.lengths for part in parts)])
+        return cls.of_lengths(lengths, np.concatenate([nothing, *(part.items for part in parts)]))
 
     @property
     def lengths(self) -> Ints:

@@ -101,11 +101,6 @@ def derivation(group: SmallGroup) -> str:
     none = "not" if len(group.absent) == 1 else "none of"
     without = f" and {none} {quoted(group.absent)}" if group.absent else ""
     verb = "has" if group.people == 1 else "have"
-    return f"exactly {people(group.people)} {verb} {have}{without}: {_calculation(group)}."
-
-
-def _calculation(group: SmallGroup) -> str:
-    """The sum, and which of its counts are not published; of many counts, only how many."""
     numbers = [f"{number:,}" for number in dict.fromkeys(group.counts[index][1] for index in group.follow)]
     if len(group.counts) > SHORT:
         total, unpublished = f"from {counted(len(group.counts), 'count')}", len(group.follow)
@@ -114,8 +109,10 @@ def _calculation(group: SmallGroup) -> str:
         terms = " ".join(f"{'-' if sign < 0 else '+'} {number:,}" for sign, number in group.counts)
         total, unpublished = f"{terms.removeprefix('+ ')} = {group.people:,}", len(numbers)
         which = f"where {joined(numbers)}"
-    verbs = ("is", "follows") if unpublished == 1 else ("are", "follow")
-    return f"{total}, {which} {verbs[0]} not published but {verbs[1]} from others" if numbers else total
+    if numbers:
+        verbs = ("is", "follows") if unpublished == 1 else ("are", "follow")
+        total += f", {which} {verbs[0]} not published but {verbs[1]} from others"
+    return f"exactly {people(group.people)} {verb} {have}{without}: {total}."
 
 
 def risk_table(breach: PatternBreach) -> Table:
@@ -164,16 +161,23 @@ def support_lines(count: Estimate, published: Patterns, items: Sequence[str]) ->
         answer = f"{people(int(count.value))}, between {count.low:,.0f} and {count.high:,.0f}"
         if published.virtual:
             answer += f", because {published.virtual:,} who do not exist were added"
-    return [answer, *_limit_lines(published, count.unknown), *meaning_lines(published, items)]
+    return [answer, *_footnotes(published, items, count.unknown)]
 
 
-def _limit_lines(published: Patterns, unknown: Sequence[str] = ()) -> list[str]:
-    """What a number does not say: of whose symbols it is, and which items are not in the release."""
+def _footnotes(published: Patterns, items: Sequence[str], unknown: Sequence[str] = ()) -> list[str]:
+    """What a number does not say, and the values of each symbol, which are the same at every instant."""
     lines = [f"no published pattern contains {quoted(unknown)}"] if unknown else []
     if not published.own_letters:
         origin = "a series release" if "origin" in published.manifest["patterns"] else "an unstated origin"
         lines.append(f"the symbols are those of {origin}: by people's own symbols, it may be any number")
-    return lines
+    if not published.instants or not items:
+        return lines
+    symbols = sorted({LETTERS.index(item.rpartition("=")[2]) for item in items})
+    cells = {symbol: borders([symbol, symbol + 1], published.kinds).tolist() for symbol in symbols}
+    rows = [(f"  {LETTERS[symbol]}:", span_words(*ends)) for symbol, ends in cells.items()]
+    alphabet = counted(published.kinds, "symbol")
+    head = f"in deviations of a series from its {published.center}, with {alphabet}:"
+    return [*lines, "", head, *aligned(rows, left=2)]
 
 
 def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[str]) -> list[str]:
@@ -181,7 +185,7 @@ def confidence_lines(confidence: Estimate, published: Patterns, items: Sequence[
     answer = f"{share(confidence.value)} of them"
     if confidence.low != confidence.high:
         answer += f", between {share(confidence.low)} and {share(confidence.high)}"
-    return [answer, *_limit_lines(published, confidence.unknown), *meaning_lines(published, items)]
+    return [answer, *_footnotes(published, items, confidence.unknown)]
 
 
 def top_lines(top: pa.Table, published: Patterns) -> list[str]:
@@ -195,19 +199,7 @@ def top_lines(top: pa.Table, published: Patterns) -> list[str]:
         rows.append((", ".join(names), f"{row['support']:,}", f"{row['low']:,.0f}"))
     items = list(dict.fromkeys(item for row in patterns for item in row["pattern"]))
     lines = aligned([("pattern", "people", "at least"), *rows])
-    return [*lines, *_limit_lines(published), *meaning_lines(published, items)]
-
-
-def meaning_lines(published: Patterns, items: Sequence[str]) -> list[str]:
-    """The values that each symbol covers, which are the same at every instant."""
-    if not published.instants or not items:
-        return []
-    symbols = sorted({LETTERS.index(item.rpartition("=")[2]) for item in items})
-    cells = {symbol: borders([symbol, symbol + 1], published.kinds).tolist() for symbol in symbols}
-    rows = [(f"  {LETTERS[symbol]}:", span_words(*ends)) for symbol, ends in cells.items()]
-    alphabet = counted(published.kinds, "symbol")
-    head = f"in deviations of a series from its {published.center}, with {alphabet}:"
-    return ["", head, *aligned(rows, left=2)]
+    return [*lines, *_footnotes(published, items)]
 
 
 def span_words(low: float, high: float) -> str:
@@ -238,30 +230,27 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     progress("measuring", 0.7)
     loss = measure.measure(f.evidence, against=None, seed=0)
     alternatives = alternative_table(loss)
+    result = "above the bound" if breach.broken else "within the bound"
+    if breach.channels_after and not breach.broken:
+        result = "beyond the promise"
+    exposed: tuple[Any, Any] = (breach.channels_after, breach.exposed_after)
+    attacks, bounds = [(breach.adversary.words, "none", *exposed, result)], breach.beyond
+    all_solved = bounds is not None and bounds.tried == bounds.possible
+    if bounds is not None and all_solved:
+        outcome = f"{bounds.exact:,} known exactly" if bounds.pinned else "none is certain to be small"
+        attacks.append(("solves for all data with these counts", "nothing", bounds.pinned, None, outcome))
+    head = ("the outsider", "promised", "groups below k", "people in one", "result")
     return {
         "breach": breach,
         "attacked": pictures.group_picture(breach),
         "risks": risk_table(breach),
-        "attacks": _attack_table(breach),
-        "all_solved": breach.beyond is not None and breach.beyond.tried == breach.beyond.possible,
+        "attacks": Table("Attacks on the release", head, attacks, words=2),
+        "all_solved": all_solved,
         "losses": loss_summary(loss).sentences,
         "errors": pictures.error_picture(loss, alternatives),
         "error_table": alternatives,
         "exposed": beyond_the_promise(breach),
     }
-
-
-def _attack_table(breach: PatternBreach) -> Table:
-    head = ("the outsider", "promised", "groups below k", "people in one", "result")
-    result = "above the bound" if breach.broken else "within the bound"
-    if breach.channels_after and not breach.broken:
-        result = "beyond the promise"
-    exposed: tuple[Any, Any] = (breach.channels_after, breach.exposed_after)
-    rows, bounds = [(breach.adversary.words, "none", *exposed, result)], breach.beyond
-    if bounds is not None and bounds.tried == bounds.possible:
-        outcome = f"{bounds.exact:,} known exactly" if bounds.pinned else "none is certain to be small"
-        rows.append(("solves for all data with these counts", "nothing", bounds.pinned, None, outcome))
-    return Table("Attacks on the release", head, rows, words=2)
 
 
 def beyond_the_promise(breach: PatternBreach) -> list[str]:

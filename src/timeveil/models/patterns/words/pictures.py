@@ -42,7 +42,8 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
         raise ParameterError(f"a picture shows 1 to {MOST} patterns", hint=hint)
     published = evidence.patterns
     longest = int(published.lengths.max())
-    shortest = _default_length(longest) if longer_than is None else longer_than
+    usual = max(0, min(longest - 1, max(1, (longest - 1) // 2)))
+    shortest = usual if longer_than is None else longer_than
     chosen = top_patterns(published, TopPatterns(number, longer_than=shortest)).to_pylist()
     if not chosen:
         message = f"no pattern has more than {counted(shortest, 'item')}, the longest has {longest}"
@@ -50,23 +51,13 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
     total = int((published.lengths > shortest).sum())
     least = "" if shortest == 0 else f" with {shortest + 1} or more items"
     title = f"The {len(chosen)} strongest of {counted(total, 'pattern')}{least}"
-    virtual = ""
-    if published.virtual:
-        virtual = f"Counts include up to {people(published.virtual)} who do not exist."
+    added = f"Counts include up to {people(published.virtual)} who do not exist."
+    virtual = added if published.virtual else ""
     if published.instants:
         return _shapes(published, chosen, title, virtual)
     bars = [Bar(", ".join(row["pattern"]), (row["support"],), (_count(row),)) for row in chosen]
     subtitle = f"Bars: how many of {people(published.people)} have all of the items. {virtual}".rstrip()
     return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))])
-
-
-def _default_length(longest: int) -> int:
-    """Patterns with more items than this are drawn.
-
-    >>> [_default_length(longest) for longest in (0, 1, 2, 5, 10)]
-    [0, 0, 1, 2, 4]
-    """
-    return max(0, min(longest - 1, max(1, (longest - 1) // 2)))
 
 
 def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str, virtual: str) -> Picture:
