@@ -102,8 +102,8 @@ def sanitize_patterns(
     """
     parameters = PatternParameters.from_call(locals())
     progress("reading", 0.0)
-    if parameters.engine == "spark":  # only who asks for it needs it
-        from timeveil.models.patterns.method import in_spark  # noqa: PLC0415
+    if parameters.engine == "spark":
+        from timeveil.models.patterns.method import in_spark  # noqa: PLC0415 - only who asks for it needs it
 
         people = in_spark.read_in_spark(source, roles, parameters.as_arguments())
     else:
