@@ -177,18 +177,17 @@ def _checked(relation: Relation, coded: Coded | None, settings: Settings) -> tup
         relation = replace(relation, data=table.set_column(table.column_names.index(name), name, numbers))
     coded = coded or encode(numbers)
     alone = relation.roles.respondent is None and not relation.roles.keep
-    seen = (lambda _: _occurrences(coded)) if alone else None
-    relation = with_risks(relation, settings.options.accept_risk, seen)
+
+    def occurrences(_: str) -> Occurrences:
+        """The values of the column, which is encoded already."""
+        counts = np.bincount(coded.codes, minlength=len(coded.values))
+        counts = counts[: len(counts) - coded.values.null_count]  # null comes last
+        return Occurrences(coded.values, int(counts.sum()), int(np.count_nonzero(counts == 1)))
+
+    relation = with_risks(relation, settings.options.accept_risk, occurrences if alone else None)
     for role in filter(None, (name, relation.roles.respondent)):
         _refuse_times(role, relation.table.column(role))
     return relation, coded
-
-
-def _occurrences(coded: Coded) -> Occurrences:
-    """The values of a column that is encoded, where people are unknown."""
-    counts = np.bincount(coded.codes, minlength=len(coded.values))
-    counts = counts[: len(counts) - coded.values.null_count]  # null comes last
-    return Occurrences(coded.values, int(counts.sum()), int(np.count_nonzero(counts == 1)))
 
 
 def _refuse_times(name: str, column: pa.ChunkedArray) -> None:
@@ -221,6 +220,17 @@ def _complete(relation: Relation, settings: Settings) -> Ints:
         if count:
             complete = np.asarray(column.is_valid()) & (True if complete is None else complete)
     return np.arange(relation.rows) if complete is None else np.flatnonzero(complete)
+
+
+def refuse_late(slot: Ints, last: int, options: StreamParameters) -> None:
+    """Records must not belong to slots that have already arrived."""
+    if len(behind := np.flatnonzero(slot <= last)):
+        late, first, otherwise = len(behind), int(behind[0]) + 1, 'move late records on with {late="move"}'
+        if options.protect_slot is not None:
+            otherwise = "put late records into the next stream: a packet holds records of one true slot"
+        message = f"{late} records belong to slots that have already arrived, the first in row {first}"
+        hint = f"push whole slots in order, or {otherwise}"
+        raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
 
 
 def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = None) -> None:

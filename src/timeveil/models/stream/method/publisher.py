@@ -2,10 +2,8 @@
 
 A snapshot of a day or an hour is small, so its sensitive values are skewed and no l-diverse version of it
 exists. The publisher keeps a window of slots, withholds as little of each snapshot as it can, lets records
-move forward by a slot or two, and publishes every slot in order once nothing can change it any more.
-
-A whole table goes through the same steps, slot after slot, so the result is that of pushing under the same
-seed. Its values are numbered once, its rows are never copied, and it has a ledger.
+move forward by a slot or two, and publishes every slot in order once nothing can change it any more. A whole
+table goes through the same steps, slot after slot: the result is that of pushing under the same seed.
 
 Where we depart from the print
     The first window grows by the same step, or is solved as a program with `first_window="exact"`.
@@ -37,6 +35,7 @@ from timeveil.models.stream.method.arrivals import (
     codes_of,
     python_values,
     reader_of,
+    refuse_late,
     refuse_wide_gap,
 )
 from timeveil.models.stream.method.flow import PacketStream, stream_of
@@ -130,8 +129,9 @@ def publish_stream(
     distinct = len(stream.values.names)
     hint = f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
     settings.refuse_few_values(distinct, hint)
-    column = None if person is None else taken(relation.table.column(person), rows)
-    people = None if column is None else encode_people(column)[0].tolist()
+    people = None
+    if person is not None:
+        people = encode_people(taken(relation.table.column(person), rows))[0].tolist()
     stream.count(read=relation.rows, incomplete=arrived.incomplete, withheld=arrived.incomplete)
     arriving = Arrivals(slots, rows, codes, None, people)
     finals = stream.arrive(arriving, lambda doing, share: progress(doing, 0.6 + 0.35 * share))
@@ -242,12 +242,12 @@ class StreamPublisher:
         """
         publisher = cls(roles, *arguments, **options)
         loaded = load(state, publisher._settings, check_seed=options.get("seed") is not None)
-        publisher._settings, publisher._stream = loaded.stream.settings, loaded.stream
+        settings = publisher._settings = loaded.stream.settings
+        publisher._stream = loaded.stream
         publisher._held_back, publisher._closed = loaded.held_back, loaded.closed
-        publisher._other_forms = set(publisher._settings.roles.columns)  # which of them is not known any more
+        publisher._other_forms = set(settings.roles.columns)  # which of them is not known any more
         if loaded.slots is not None and loaded.rows is not None:
-            settings, schema = publisher._settings, loaded.rows.schema
-            publisher._layout = Layout(settings, settings.roles, loaded.slots, schema)
+            publisher._layout = Layout(settings, settings.roles, loaded.slots, loaded.rows.schema)
             publisher._rows.add(loaded.rows, loaded.stream.last or 0)
         return publisher
 
@@ -301,7 +301,8 @@ class StreamPublisher:
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
         arrived, last = _read(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
-        self._refuse_late(true_slot)
+        if last is not None and self._settings.options.late == "refuse":
+            refuse_late(true_slot, last, self._settings.options)
         coded = None if arrived.incomplete or self._held_back else arrived.coded
         if self._held_back is not None:
             rows = pa.concat_tables([self._held_back[0], rows])
@@ -354,19 +355,6 @@ class StreamPublisher:
         records = self._rows.add(rows, int(slot.max()))[order]
         return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))
 
-    def _refuse_late(self, slot: Ints) -> None:
-        if self._settings.options.late == "move" or self._stream.last is None:
-            return
-        behind = slot <= self._stream.last
-        late = int(np.count_nonzero(behind))
-        if late:
-            first, otherwise = int(np.argmax(behind)) + 1, 'move late records on with {late="move"}'
-            if self._settings.options.protect_slot is not None:
-                otherwise = "put late records into the next stream: a packet holds records of one true slot"
-            message = f"{late} records belong to slots that have already arrived, the first in row {first}"
-            hint = f"push whole slots in order, or {otherwise}"
-            raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
-
     def _refuse_spellings(self, rows: pa.Table, normal: frozenset[str]) -> None:
         """Refuse other spellings of values that came before, and of people who may still be published."""
         stream, person = self._stream, self._settings.roles.respondent
@@ -390,11 +378,11 @@ class StreamPublisher:
 
     def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
         """Final slots with their tables; rows that no later slot can hold are forgotten."""
-        slots, layout = [], self._layout
+        slots, layout, names = list[PublishedSlot](), self._layout, self._stream.values.names
         if layout is None:  # no record came
             return []
         for final in layout.grouped(finals, self._rows):
-            release = layout.release([final], self._stream.values.names, self._rows)
+            release = layout.release([final], names, self._rows)
             slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
         if self._stream.emitted is not None:
             self._rows.drop(self._stream.emitted - self._settings.options.reach + 1)
