@@ -67,7 +67,7 @@ class Reading(FileForm):
 
 def fold_spellings() -> Any:
     """The line that every method has."""
-    meaning = "Count spellings of a person, sensitive value or item that look alike as one; else refused."
+    meaning = "Count look-alike spellings of a person, value or item as one; refused if not set."
     return parameter(meaning, default=False)
 
 
@@ -79,7 +79,7 @@ def accept_risk() -> Any:
 
 def allow_loss() -> Any:
     """The line that every method has."""
-    meaning = "Publish even if more than a quarter is withheld; otherwise that is refused."
+    meaning = "Publish even if more than a quarter is withheld; refused if not set."
     return parameter(meaning, default=False)
 
 
