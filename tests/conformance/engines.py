@@ -6,10 +6,8 @@ without a server.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 from tests.postgres import database
@@ -20,36 +18,20 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.stored import Stored
 from timeveil.engines.dialects import DUCKDB
-from timeveil.engines.sql import SqlEvents
+from timeveil.engines.duckdb import DuckDBSession
+from timeveil.engines.sql import SqlEvents, aliases
 
 DOUBLE = "double"
 OWN_ORDER = "row"  # a table in a database has no first row
 
 
-class DuckDBSession:
-    def __init__(self, relation: Relation) -> None:
-        roles, self._database = relation.roles, duckdb.connect()
-        self.run("SET TimeZone = 'UTC'")
-        quasi = len(roles.quasi_columns)
-        names = [f"q{i}" if i < quasi else f"p{i - quasi}" for i in range(len(roles.published))]
-        columns = [roles.respondent, roles.time, *roles.published]
-        table = decode_dictionaries(relation.table.select(columns)).rename_columns(["person", "time", *names])
-        self.upload("every_row", table)
-
-    def run(self, statement: str) -> None:
-        self._database.execute(statement)
-
-    def batches(self, query: str) -> Iterator[pa.Table]:
-        yield self._database.sql(query).to_arrow_table()
-
-    def upload(self, name: str, table: pa.Table) -> None:
-        self._database.register("incoming", table)
-        self.run(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS SELECT * FROM incoming")
-        self._database.unregister("incoming")
-
-
 def open_double(engine: str, relation: Relation, memory_limit: str | None = None) -> SqlEvents:
-    return SqlEvents(relation, DuckDBSession(relation), DUCKDB)
+    roles, session = relation.roles, DuckDBSession()
+    columns = [roles.respondent, roles.time, *roles.published]
+    table = decode_dictionaries(relation.table.select(columns))
+    table = table.rename_columns(["person", "time", *aliases(roles).values()])
+    session.upload("every_row", table.append_column("row", pa.array(range(table.num_rows))))
+    return SqlEvents(relation, session, DUCKDB)
 
 
 def generalized(engine: str, table: Any, roles: tv.Roles, k: int, **options: Any) -> Any:

@@ -43,9 +43,7 @@ HELD = """
     SELECT DISTINCT visit, code FROM coded JOIN numbered USING (quasi, granule) JOIN persons USING (person)
     JOIN visits USING (cell, number) JOIN held_values ON {same}
 """
-PLACED_AT_STEPS = """
-    SELECT coded.*, step, number FROM coded JOIN numbered USING (quasi, granule) JOIN cell_steps USING (cell)
-"""
+SIZES = "SELECT count(*) AS n, CAST(coalesce(min(people), 0) AS BIGINT) AS m FROM kept"
 
 
 def sums(k: int) -> str:
@@ -107,7 +105,7 @@ def finer(firsts: Sequence[Codes]) -> list[int | None]:
     sizes = [fineness(first, number) for number, first in enumerate(firsts)]
     under: list[int | None] = []
     for size, first in zip(sizes, firsts, strict=True):
-        smaller = [other for other in sizes if other > size and other[0]]
-        inside = [other for other in smaller if np.array_equal(first[firsts[other[1]]], first)]
+        smaller = [more for more in sizes if more > size and more[0]]
+        inside = [more for more in smaller if np.array_equal(first[firsts[more[1]]], first)]
         under.append(min(inside)[1] if inside else None)
     return under

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timeveil.calendar.timeline import Timeline
+import pyarrow as pa
+
 from timeveil.domain.relation import Relation
-from timeveil.engines import Published, Step
+from timeveil.engines import Published
 from timeveil.engines.dialects import POSTGRESQL
 from timeveil.engines.sql import SqlEvents
 from timeveil.errors import ParameterError
@@ -35,10 +36,8 @@ class PostgresEvents(SqlEvents):
         self._stay.server.row(f"SELECT {path} AS path")
         super().__init__(relation, self._stay.server, POSTGRESQL)
 
-    def _published(
-        self, timeline: Timeline, steps: Sequence[Step], sizes: tuple[int, int], *, numbered: bool
-    ) -> Published:
-        published = super()._published(timeline, steps, sizes, numbered=numbered)
+    def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
+        published = super()._stored(ordered, schema, sizes)
         self._stay.origin = "(SELECT * FROM placed ORDER BY row) AS numbered_rows"
         # What is left depends on nothing of the database, and holds no state of it.
         self._stay.server.run("DROP VIEW pg_temp.every_row CASCADE")

@@ -21,13 +21,12 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Parts
-from timeveil.engines import Int64s, Levels, Published, lookups
+from timeveil.engines import Codes, Int64s, Levels, Published, lookups
 from timeveil.engines.dialects import SPARK
-from timeveil.engines.sql import SqlEvents
+from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError
 from timeveil.reading.in_place import ClusterRows
 
-_ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
 CELLS = """
     SELECT structure, person, granule, count(*) AS rows
     FROM gathered GROUP BY structure, person, granule
@@ -62,10 +61,7 @@ class SparkEvents(SqlEvents):
         listed = ", ".join(f"'{quasi}', {value}" for quasi, value in pairs)
         return f"named_struct({listed})" if listed else "0"
 
-    def _tallied(
-        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
-    ) -> str:
-        firsts = [timeline.firsts(granularity) for granularity in granularities]
+    def _tallied(self, firsts: Sequence[Codes], levels: Levels, k: int) -> str:
         base = self._base(firsts, levels)
         stacked = [
             pa.table({
@@ -100,13 +96,11 @@ class SparkEvents(SqlEvents):
         )
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
-        tiers, groups = self._counted(timeline, [granularity], levels)
+        tiers, groups = self._counted([timeline.firsts(granularity)], levels)
         order = ", ".join([*(f"combination.{quasi} NULLS LAST" for quasi in self._quasi), "first"])
         numbers = f"row_number() OVER (ORDER BY {order}) - 1 AS number"
         self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
-        count, smallest = self._row(
-            "SELECT count(*) AS n, CAST(coalesce(min(people), 0) AS BIGINT) AS m FROM kept"
-        )
+        sizes = self._row(lookups.SIZES)
         every = f"SELECT *, {self._structure()} AS structure FROM ({self._every_row(timeline.base)}) AS r"
         combination, joins = "every.structure", ""
         if levels:
@@ -120,8 +114,7 @@ class SparkEvents(SqlEvents):
             f"FROM ({every}) AS every {joins}LEFT JOIN spans ON every.granule = spans.granule "
             f"LEFT JOIN kept ON {self._same(combination, 'kept.combination')} AND kept.first = spans.f0",
         )
-        ordered, schema = self._as_published(timeline, [(granularity, levels)], numbered=False)
-        return self._stored(ordered, schema, (count, smallest))
+        return self._as_published(timeline, [(granularity, levels)], sizes, numbered=False)
 
     def _number_cells(self) -> None:
         """Number combinations and cells, where the cells come here, or the groups from here."""
@@ -139,10 +132,10 @@ class SparkEvents(SqlEvents):
             self._are_numbered = True
         super()._number_cells()
 
-    def _stored(self, ordered: str, schema: pa.Schema, sizes: tuple[int, int]) -> Published:
+    def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
         folder = self._cluster.folder
         data = Parts(self._cluster.write(ordered, "data", schema), schema, folder)
-        return Published(data, _Entries(self._stay.parts, _ENTRIES, folder), data.num_rows, *sizes)
+        return Published(data, _Entries(self._stay.parts, ENTRIES, folder), data.num_rows, *sizes)
 
     def _table(self, name: str, query: str) -> None:
         if name != "placed":
@@ -173,5 +166,5 @@ class _Entries(Parts):
         for batch in groups.to_batches(["number"]):
             arrays: list[Any] = [np.arange(row, row + batch.num_rows), batch.column(0)]
             row += batch.num_rows
-            entries = pa.RecordBatch.from_arrays([pa.array(a) for a in arrays], schema=_ENTRIES)
+            entries = pa.RecordBatch.from_arrays([pa.array(a) for a in arrays], schema=ENTRIES)
             yield entries if columns is None else entries.select(columns)

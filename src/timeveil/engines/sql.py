@@ -26,6 +26,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
+from timeveil.domain.roles import Roles
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
 from timeveil.engines import (
     Cells,
@@ -46,7 +47,13 @@ from timeveil.reading.risks import Occurrences
 
 AT_ONCE = 60  # granularities that are counted in one statement: bits of a whole number
 MOST_VALUES = 10_000
-_ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
+ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
+
+
+def aliases(roles: Roles) -> dict[str, str]:
+    """What the published columns are called in `every_row`."""
+    quasi = len(roles.quasi_columns)
+    return {name: f"q{i}" if i < quasi else f"p{i - quasi}" for i, name in enumerate(roles.published)}
 
 
 class SqlEvents:
@@ -55,8 +62,9 @@ class SqlEvents:
     def __init__(self, relation: Relation, session: Session, dialect: Dialect) -> None:
         roles = relation.roles
         self._relation, self._session, self._dialect = relation, session, dialect
-        self._quasi = [f"q{i}" for i in range(len(roles.quasi_columns))]
-        self._carried = [f"p{i}" for i in range(len(roles.keep) + len(roles.sensitive))]
+        self._alias = aliases(roles)
+        self._quasi = [self._alias[name] for name in roles.quasi_columns]
+        self._carried = list(self._alias.values())[len(self._quasi) :]
         self._granules = self._rows_at = np.empty(0, np.int64)
         self._values: dict[str, pa.Array] = {}
         complete = "person IS NOT NULL AND time IS NOT NULL"
@@ -65,6 +73,8 @@ class SqlEvents:
         self.rows, self.people = self._row(
             f"SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) AS n, count(*) AS people FROM ({counted}) AS c"
         )
+        # Sums of short numbers are far faster where those of long ones may be longer still.
+        self._sums = "INTEGER" if self.rows < 1 << 31 else "BIGINT"
 
     def _instant(self) -> str:
         """The time of a row as a whole number of instants."""
@@ -79,23 +89,28 @@ class SqlEvents:
         if self.rows == 0:
             return 0, 0, 1
         widths = [width for width, _ in candidates(self._relation.clock)]
-        whole = f"{self._dialect.whole.format('time')} AND "
-        whole = whole if pa.types.is_timestamp(self._relation.clock.type) else ""
-        divides = ", ".join(f"bool_and({whole}instant % {width} = 0) AS w{width}" for width in widths)
-        query = f"SELECT min(instant) AS low, max(instant) AS high, {divides} FROM source"
-        low, high, *fits = self._row(query)
+        is_timestamp = pa.types.is_timestamp(self._relation.clock.type)
+        condition = f"{self._dialect.full_second.format('time')} AND " if is_timestamp else ""
+        divides = ", ".join(f"bool_and({condition}instant % {width} = 0) AS w{width}" for width in widths)
+        ends = "min(instant) AS low, max(instant) AS high"
+        low, high, *fits = self._row(f"SELECT {ends}, {divides} FROM source")
         return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
     def observe(self, base: Ticks) -> Int64s:
         granule = self._floor_divided(f"(instant + {base.phase})", base.width)
         self._view("events", f"SELECT *, {granule} AS granule FROM source")
         order = ", ".join(f"{name} NULLS LAST" for name in self._quasi)
-        distinct = f"SELECT DISTINCT {', '.join(self._quasi) or '1 AS all_rows'} FROM events"
+        by = ", ".join(self._quasi)
+        counted = f"SELECT {by or '1 AS all_rows'}, count(*) AS rows FROM events GROUP BY {by or 'all_rows'}"
         numbers = f"row_number() OVER (ORDER BY {order or 'all_rows'}) - 1 AS quasi"
-        self._table("quasis", f"SELECT *, {numbers} FROM ({distinct}) AS d")
+        self._table("quasis", f"SELECT *, {numbers} FROM ({counted}) AS d")
         self._view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}")
+        return self._observed(self._count_cells())
+
+    def _count_cells(self) -> str:
+        """Count the rows of each cell, and say from where their sums by granule come."""
         self._table("cells", lookups.CELLS)
-        return self._observed("cells")
+        return "cells"
 
     def _observed(self, cells: str) -> Int64s:
         sums = f"SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM {cells} GROUP BY granule"
@@ -105,70 +120,65 @@ class SqlEvents:
 
     def values(self, column: str) -> pa.Array:
         if column not in self._values:
-            quasi = self._quasi[self._relation.roles.quasi_columns.index(column)]
+            quasi = self._alias[column]
             values = self._fetch(f"SELECT DISTINCT {quasi} FROM quasis ORDER BY {quasi}")
             self._values[column] = self._cast(values, column)
         return self._values[column]
 
     def _cast(self, values: pa.Table, column: str) -> pa.Array:
-        return values.column(0).combine_chunks().cast(published_schema(self._relation, {}).field(column).type)
+        return values.column(0).combine_chunks().cast(self._schema().field(column).type)
+
+    def _schema(self, generalised: Collection[str] = (), *, stepped: bool = False) -> pa.Schema:
+        return published_schema(self._relation, generalised, stepped=stepped)
 
     def occurrences(self, column: str) -> Occurrences:
-        carried = self._carried_as(column)
+        carried = self._alias[column]
         rows, sole = self._row(lookups.OCCURRENCES.format(column=carried))
-        kind = published_schema(self._relation, {}).field(column).type
+        kind = self._schema().field(column).type
         values = pa.array([], kind)
         if is_text(kind) or pa.types.is_integer(kind):  # other types say whether they are times
             distinct = f"SELECT DISTINCT {carried} FROM source ORDER BY {carried} LIMIT {MOST_VALUES}"
             values = self._cast(self._fetch(distinct), column)
         return Occurrences(values, rows, sole)
 
-    def _carried_as(self, column: str) -> str:
-        roles = self._relation.roles
-        return self._carried[[*roles.keep, *roles.sensitive].index(column)]
-
     def tally(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
     ) -> list[Tally]:
         tallies = list[Tally]()
         for start in range(0, len(granularities), AT_ONCE):
-            some = granularities[start : start + AT_ONCE]
-            counted = self._fetch(self._tallied(timeline, some, levels, k)).to_pydict().values()
+            batch = granularities[start : start + AT_ONCE]
+            firsts = [timeline.firsts(granularity) for granularity in batch]
+            counted = self._fetch(self._tallied(firsts, levels, k)).to_pydict().values()
             by_number = {g: counts for g, *counts in zip(*counted, strict=True)}
-            for number, granularity in enumerate(some):
+            for number, granularity in enumerate(batch):
                 counts, gaps = by_number.get(number, [0] * 7), self.rows_in_gaps(timeline, granularity)
                 tallies.append(Tally(*[*counts[:5], gaps, *counts[5:]]))
         return tallies
 
-    def _tallied(
-        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels, k: int
-    ) -> str:
+    def _tallied(self, firsts: Sequence[Codes], levels: Levels, k: int) -> str:
         """A query for the numbers of tallies, by the number `g` of the granularity."""
-        tiers, groups = self._counted(timeline, granularities, levels)
-        each = [f"SELECT {i} AS g, {lookups.sums(k)} FROM ({q}) AS t" for i, q in groups.items()]
-        return f"WITH {tiers} {' UNION ALL '.join(each)}"
+        tiers, groups = self._counted(firsts, levels)
+        queries = [f"SELECT {i} AS g, {lookups.sums(k)} FROM ({query}) AS t" for i, query in groups.items()]
+        return f"WITH {tiers} {' UNION ALL '.join(queries)}"
 
-    def _counted(
-        self, timeline: Timeline, granularities: Sequence[Granularity], levels: Levels
-    ) -> tuple[str, dict[int, str]]:
+    def _counted(self, firsts: Sequence[Codes], levels: Levels) -> tuple[str, dict[int, str]]:
         """Tables that queries share, and per granularity a query for its groups: `combination`, `first`.
 
         Groups of coarse granules are summed up from those of finer ones that never cross them.
         """
-        firsts = [timeline.firsts(granularity) for granularity in granularities]
         tiers = self._base(firsts, levels)
         finer, groups, names = lookups.finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
         # From fine to coarse: what is summed up from others comes after them.
         for number in sorted(range(len(firsts)), key=lambda n: lookups.fineness(firsts[n], n), reverse=True):
             source, head, lookup = names[finer[number]], f"f{number}", " JOIN spans ON first = granule"
-            if np.array_equal(firsts[number], np.arange(len(timeline))):  # its granules are the base granules
+            if np.array_equal(firsts[number], np.arange(len(self._granules))):  # base granules
                 names[number] = "base"
             elif number in finer:
                 names[number] = f"tier{number}"
                 tiers += f""",
             tier{number} AS (
-                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {self._short}) AS visitors,
-                    CAST(sum(rows) AS {self._short}) AS rows
+                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {self._sums}) AS visitors,
+                    CAST(sum(rows) AS {self._sums}) AS rows
                 FROM {source}{lookup} GROUP BY combination, {head}, fresh
             )"""
             if number in names:
@@ -180,17 +190,13 @@ class SqlEvents:
             """
         return tiers, groups
 
-    @property
-    def _short(self) -> str:
-        """Sums of short numbers are far faster where those of long ones may be longer still."""
-        return "INTEGER" if self.rows < 1 << 31 else "BIGINT"
-
     def _base(self, firsts: Sequence[Codes], levels: Levels) -> str:
         """Tables up to `base`: visits by base granule, and the bits of the granularities they are new in."""
         befores, fresh = lookups.fresh(firsts)
         self._upload("spans", pa.table({
             "granule": self._granules,
-            **{f"f{number}": self._first(first) for number, first in enumerate(firsts)},
+            # The first base granule in the same granule, null in a gap.
+            **{f"f{i}": pa.array(self._granules[np.maximum(f, 0)], mask=f < 0) for i, f in enumerate(firsts)},
             **{f"inside{number}": pa.array(firsts[number] >= 0) for number in befores},
         }))  # fmt: skip
         window = "PARTITION BY combination, person ORDER BY cells.granule"
@@ -213,22 +219,16 @@ class SqlEvents:
                 FROM ordered JOIN spans ON ordered.granule = spans.granule
             ),
             base AS (
-                SELECT combination, granule AS first, fresh, CAST(count(*) AS {self._short}) AS visitors,
-                    CAST(sum(rows) AS {self._short}) AS rows
+                SELECT combination, granule AS first, fresh, CAST(count(*) AS {self._sums}) AS visitors,
+                    CAST(sum(rows) AS {self._sums}) AS rows
                 FROM marked GROUP BY combination, granule, fresh
             )"""
-
-    def _first(self, firsts: Codes) -> pa.Array:
-        """The first base granule in the same granule, null in a gap."""
-        return pa.array(self._granules[np.maximum(firsts, 0)], mask=firsts < 0)
 
     def _combined(self, levels: Levels) -> str:
         """The cells with their `combination`: the number of the one of values that is published."""
         columns, joins = self._published_quasi(levels)
-        order = f"ORDER BY {', '.join(columns)}" if columns else "ORDER BY quasi"
-        self._table(
-            "combined", f"SELECT quasi, dense_rank() OVER ({order}) AS combination FROM quasis{joins}"
-        )
+        number = f"dense_rank() OVER (ORDER BY {', '.join(columns) or 'quasi'}) AS combination"
+        self._table("combined", f"SELECT quasi, {number} FROM quasis{joins}")
         return "cells JOIN combined ON cells.quasi = combined.quasi"
 
     def _published_quasi(self, levels: Levels) -> tuple[list[str], str]:
@@ -237,11 +237,10 @@ class SqlEvents:
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
             columns.append(f"quasis.{quasi}")
             if name in levels:
-                self._upload(f"level_{quasi}", levels[name])
-                columns[-1] = self._dialect.by_bytes.format(f"level_{quasi}.published")
-                joins += (
-                    f" LEFT JOIN level_{quasi} ON {self._same(f'quasis.{quasi}', f'level_{quasi}.value')}"
-                )
+                level = f"level_{quasi}"
+                self._upload(level, levels[name])
+                columns[-1] = self._dialect.by_bytes.format(f"{level}.published")
+                joins += f" LEFT JOIN {level} ON {self._same(f'quasis.{quasi}', f'{level}.value')}"
         return columns, joins
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
@@ -249,7 +248,7 @@ class SqlEvents:
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         self._number_cells()
-        tiers, groups = self._counted(timeline, [granularity], levels)
+        tiers, groups = self._counted([timeline.firsts(granularity)], levels)
         numbers = "row_number() OVER (ORDER BY combination, first) - 1 AS number"
         self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
         self._table(
@@ -258,10 +257,7 @@ class SqlEvents:
             "JOIN spans ON numbered.granule = spans.granule "
             "JOIN kept ON kept.combination = combined.combination AND kept.first = spans.f0",
         )
-        count, smallest = self._row(
-            "SELECT count(*) AS n, CAST(coalesce(min(people), 0) AS BIGINT) AS m FROM kept"
-        )
-        return self._published(timeline, [(granularity, levels)], (count, smallest), numbered=False)
+        return self._published(timeline, [(granularity, levels)], self._row(lookups.SIZES), numbered=False)
 
     def cells(self, sensitive: Collection[str] = ()) -> Cells:
         self._number_cells()
@@ -271,10 +267,10 @@ class SqlEvents:
         visits = self._fetch("SELECT cell, number, rows FROM visits ORDER BY visit")
         combinations = self._fetch("SELECT * FROM quasis ORDER BY quasi")
         values = {}
-        for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
+        for name in self._relation.roles.quasi_columns:
             distinct = self.values(name)
-            index = pc.index_in(combinations[quasi].cast(distinct.type), distinct, skip_nulls=False)
-            values[name] = index.to_numpy().astype(np.int32)
+            combined = combinations[self._alias[name]].cast(distinct.type)
+            values[name] = pc.index_in(combined, distinct, skip_nulls=False).to_numpy().astype(np.int32)
         return Cells(
             quasi=cells["quasi"].to_numpy().astype(np.int32),
             position=np.searchsorted(self._granules, cells["granule"].to_numpy()).astype(np.int32),
@@ -288,7 +284,7 @@ class SqlEvents:
 
     def _held(self, column: str) -> Held:
         """The values of a sensitive column by visit."""
-        carried = self._carried_as(column)
+        carried = self._alias[column]
         self._table("held_values", lookups.HELD_VALUES.format(column=carried))
         same = self._same(f"coded.{carried}", "held_values.value")
         held = self._fetch(f"{lookups.HELD.format(same=same)} ORDER BY visit, code")
@@ -310,7 +306,7 @@ class SqlEvents:
         self._table("numbered", lookups.NUMBERED_CELLS)
 
     def _published(
-        self, timeline: Timeline, steps: Sequence[Step], sizes: tuple[int, int], *, numbered: bool
+        self, timeline: Timeline, steps: Sequence[Step], sizes: Sequence[int], *, numbered: bool
     ) -> Published:
         """The rows of all cells in `cell_steps` as their step says, ordered by what they say."""
         self._table(
@@ -319,7 +315,7 @@ class SqlEvents:
             f"LEFT JOIN numbered ON numbered.quasi = quasis.quasi AND numbered.granule = every.granule "
             f"LEFT JOIN cell_steps ON cell_steps.cell = numbered.cell",
         )  # fmt: skip
-        return self._stored(*self._as_published(timeline, steps, numbered=numbered), sizes)
+        return self._as_published(timeline, steps, sizes, numbered=numbered)
 
     def _every_row(self, base: Ticks) -> str:
         """All rows, those that are counted with their base granule."""
@@ -328,32 +324,33 @@ class SqlEvents:
         return f"SELECT {self._dialect.row}every_row.*, {complete} FROM every_row"
 
     def _as_published(
-        self, timeline: Timeline, steps: Sequence[Step], *, numbered: bool
-    ) -> tuple[str, pa.Schema]:
-        """A query for what is published of `placed`, in its order, and the names and types of its columns."""
+        self, timeline: Timeline, steps: Sequence[Step], sizes: Sequence[int], *, numbered: bool
+    ) -> Published:
+        """Store what is published of `placed`, in its order."""
         self._upload("labels", lookups.labels_by_step(timeline, steps))
         generalised = {name for _, levels in steps for name in levels}
         columns, joins, text = list[str](), "", self._dialect.by_bytes
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
             columns.append(f"placed.{quasi} AS {quasi}")
             if name in generalised:
-                self._upload(f"level_{quasi}", lookups.values_by_step(self.values(name), name, steps))
-                columns[-1] = f"{text.format(f'level_{quasi}.published')} AS {quasi}"
-                joins += f" JOIN level_{quasi} ON placed.step = level_{quasi}.step"
-                joins += f" AND {self._same(f'placed.{quasi}', f'level_{quasi}.value')}"
+                level = f"level_{quasi}"
+                self._upload(level, lookups.values_by_step(self.values(name), name, steps))
+                columns[-1] = f"{text.format(f'{level}.published')} AS {quasi}"
+                joins += f" JOIN {level} ON placed.step = {level}.step"
+                joins += f" AND {self._same(f'placed.{quasi}', f'{level}.value')}"
         columns += [*self._carried, f"{text.format('label')} AS label", "start", "end_"]
         columns += ["placed.step + 1 AS step"] if numbered else []
         at = "placed.granule = labels.granule AND placed.step = labels.step"
         rows = f"SELECT {', '.join(columns)} FROM placed JOIN labels ON {at}{joins}"
         order = [*self._quasi, "start", "label", *self._carried, "end_", *(["step"] if numbered else [])]
         ordered = f"SELECT * FROM ({rows}) AS r ORDER BY {', '.join(f'{c} NULLS LAST' for c in order)}"
-        return ordered, published_schema(self._relation, generalised, stepped=numbered)
+        return self._stored(ordered, self._schema(generalised, stepped=numbered), sizes)
 
-    def _stored(self, ordered: str, schema: pa.Schema, sizes: tuple[int, int]) -> Published:
+    def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
         folder = PrivateFolder()
-        data = _stored(folder, "data.parquet", schema, self._session.batches(ordered))
+        data = stored(folder, "data.parquet", schema, self._session.batches(ordered))
         listed = self._session.batches("SELECT row, number FROM placed ORDER BY row")
-        entries = _stored(folder, "entries.parquet", _ENTRIES, listed)
+        entries = stored(folder, "entries.parquet", ENTRIES, listed)
         return Published(data, entries, data.num_rows, *sizes)
 
     def close(self) -> None:
@@ -364,8 +361,8 @@ class SqlEvents:
         below = f"{number} - ((({number}) % {width}) + {width}) % {width}"
         return f"CAST({self._dialect.divided.format(f'({below})', width)} AS BIGINT)"
 
-    def _same(self, left: str, right: str) -> str:
-        return self._dialect.same.format(left, right)
+    def _same(self, one: str, another: str) -> str:
+        return self._dialect.same.format(one, another)
 
     def _same_quasi(self, rows: str) -> str:
         return " AND ".join(self._same(f"{rows}.{q}", f"quasis.{q}") for q in self._quasi) or "1 = 1"
@@ -390,7 +387,7 @@ class SqlEvents:
         return tuple(column[0].as_py() for column in self._fetch(query).columns)
 
 
-def _stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:
+def stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:
     """Rows as a private file with exactly the names and types of a schema, as they arrive."""
     path = folder.path / name
     with private_file(path) as target, pq.ParquetWriter(target, schema, compression="lz4") as file:
