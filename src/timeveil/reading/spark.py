@@ -13,7 +13,7 @@ import re
 import secrets
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from os import environ
@@ -44,6 +44,27 @@ _KINDS = {
     "timestamp_ntz": "timestamp",
 }
 _AGAIN = "and run it again: nothing was published"
+_FAILURES: dict[str, Callable[[], TimeveilError]] = {
+    r"No space left|ENOSPC|Disk quota|\[Errno 28\]": lambda: EngineError(
+        "a disk that Spark writes to is full",
+        hint=f"free space there, or set {FOLDER} to another folder, {_AGAIN}",
+        code="disk-full",
+    ),
+    r"Permission denied|AccessControlException|INSUFFICIENT_PERM|\[Errno 13\]": lambda: EngineError(
+        "Spark may not read the table, or its executors may not write to the shared folder",
+        hint=f"ask for the right to read, and set {FOLDER} to a folder that executors may write to",
+        code="no-permission",
+    ),
+    r"TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|SCHEMA_NOT_FOUND": lambda: InputError(
+        "Spark has no table or path of that name",
+        hint="check its spelling, its catalog and its schema",
+        code="file-missing",
+    ),
+    r"Py4JNetworkError|UNAVAILABLE|Connection refused|SESSION_CLOSED|stopped SparkContext": (
+        lambda: EngineError("the connection to Spark was lost", hint=f"check the session, {_AGAIN}")
+    ),
+}
+"""What Spark's own texts about a failure contain, and what is said instead."""
 
 
 def is_frame(table: object) -> bool:
@@ -152,23 +173,9 @@ class Cluster:
         if isinstance(cause, TimeveilError | MemoryError):
             return cause
         text = f"{type(cause).__name__} {cause}"
-        if re.search(r"No space left|ENOSPC|Disk quota|\[Errno 28\]", text):
-            hint = f"free space there, or set {FOLDER} to another folder, {_AGAIN}"
-            message = "a disk that Spark writes to is full"
-            return EngineError(message, hint=hint, code="disk-full")
-        if re.search(r"Permission denied|AccessControlException|INSUFFICIENT_PERM|\[Errno 13\]", text):
-            message = "Spark may not read the table, or its executors may not write to the shared folder"
-            hint = f"ask for the right to read, and set {FOLDER} to a folder that executors may write to"
-            return EngineError(message, hint=hint, code="no-permission")
-        if re.search(r"TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|SCHEMA_NOT_FOUND", text):
-            message = "Spark has no table or path of that name"
-            return InputError(
-                message, hint="check its spelling, its catalog and its schema", code="file-missing"
-            )
-        if re.search(
-            r"Py4JNetworkError|UNAVAILABLE|Connection refused|SESSION_CLOSED|stopped SparkContext", text
-        ):
-            return EngineError("the connection to Spark was lost", hint=f"check the session, {_AGAIN}")
+        for pattern, error in _FAILURES.items():
+            if re.search(pattern, text):
+                return error()
         return EngineError("Spark could not finish", hint="look for the reason in the log of Spark")
 
 
@@ -182,14 +189,11 @@ def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _session() -> Any:
     """The session there is, or one by the settings of the system."""
-    hint = "install it with `pip install timeveil[spark]`"
-    with raising(
-        InputError("tables of Spark are read with PySpark, which is missing", hint=hint), on=ImportError
-    ):
+    message, hint = "tables of Spark are read with PySpark, which is missing", "pip install timeveil[spark]"
+    with raising(InputError(message, hint=f"install it with `{hint}`"), on=ImportError):
         sql = import_module("pyspark.sql")
-    environ.setdefault(
-        "PYSPARK_PYTHON", sys.executable
-    )  # else executors here take the first one of the system
+    # Else executors here take the first Python of the system.
+    environ.setdefault("PYSPARK_PYTHON", sys.executable)
     hint = "check the settings of Spark, and that Java is installed"
     with raising(EngineError("no session of Spark could be started", hint=hint), on=Exception):
         return sql.SparkSession.builder.getOrCreate()
@@ -229,11 +233,7 @@ class SparkTable:
         if parts:
             self.server.define("staged", self.server.files(parts))
         else:
-            empty = pa.table(
-                [_as_numbers(column) for column in self._empty.columns], self._empty.column_names
-            )
-            with self.server.explained():
-                self.server.define("staged", self.server.spark.createDataFrame(empty))
+            self.server.upload("staged", self._empty)
 
     def empty(self, columns: Sequence[str]) -> pa.Table:
         """Some columns in the types that they would be read in, without rows."""
