@@ -130,7 +130,17 @@ class Part:
     sha256: str
 
 
-class Parts(Stored):
+class Batches(Stored):
+    """Rows with a `schema` that come in the batches of `to_batches` alone."""
+
+    def chosen(self, columns: list[str] | None) -> pa.Schema:
+        return self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        return pa.Table.from_batches(self.to_batches(columns), self.chosen(columns))
+
+
+class Parts(Batches):
     """Several Parquet files, one after the other, in stated types and as they may be published."""
 
     def __init__(self, parts: Sequence[Part], schema: pa.Schema, folder: PrivateFolder) -> None:
@@ -138,15 +148,11 @@ class Parts(Stored):
         self.num_rows = sum(part.rows for part in parts)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        schema = self.chosen(columns)
         for part in self.parts:
             with pq.ParquetFile(part.path, pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
                     yield batch.select(schema.names).cast(schema)
-
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(self.to_batches(columns), schema)
 
 
 def hold(path: Path, mode: int = 0o600) -> int | None:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from timeveil.domain.stored import PLAIN_PARQUET, Stored
+from timeveil.domain.stored import PLAIN_PARQUET, Batches
 from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
@@ -107,7 +107,7 @@ def _comparable(rows: pa.Table) -> pa.Table:
     return rows
 
 
-class Columns(Stored):
+class Columns(Batches):
     """Columns of a file that has stated its schema and number of rows; opened once, it stays open."""
 
     def __init__(self, path: Path, schema: pa.Schema, rows: int) -> None:
@@ -118,12 +118,6 @@ class Columns(Stored):
     @cached_property
     def file(self) -> parquet_file.OpenFile:
         return parquet_file.OpenFile(self.path)
-
-    def chosen(self, columns: list[str] | None) -> pa.Schema:
-        return self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        return pa.Table.from_batches(self.to_batches(columns), self.chosen(columns))
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy opens the file anew."""
@@ -201,7 +195,7 @@ class Table(Columns):
             yield rows
 
 
-class ManyParts(Stored):
+class ManyParts(Batches):
     """A table in several files of a folder, one after the other."""
 
     def __init__(self, path: Path, schema: pa.Schema, tables: Sequence[Table]) -> None:
@@ -217,10 +211,6 @@ class ManyParts(Stored):
         for table in self.tables:
             # A copy, so that no file stays open: there may be thousands.
             yield from copy(table).to_batches(columns)
-
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(self.to_batches(columns), schema)
 
 
 def opened_table(folder: Path, schema: pa.Schema, entry: Mapping[str, Any]) -> Table | ManyParts:

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.wording import counted, listed
-from timeveil.errors import ErrorCode, InputError, RolesError
-from timeveil.reading.columns import FaultyRows, decoded, is_list, plain
+from timeveil.errors import InputError, RolesError
+from timeveil.reading.columns import FaultyRows, column_error, decoded, is_list, plain
 from timeveil.reading.encoding import Flags, Floats, distinct, encode, numbers, refuse_unusable
 from timeveil.reading.spellings import normal_form
 from timeveil.reading.table import read
@@ -88,7 +88,16 @@ def read_series(table: Any, roles: Roles, *, quasi: bool = False, **options: Any
 
     `quasi` is whether quasi-identifiers may be beside them.
     """
-    _check_series_roles(table.roles if isinstance(table, Relation) else roles, quasi=quasi)
+    roles = table.roles if isinstance(table, Relation) else roles
+    require_roles(roles)
+    if roles.quasi and not quasi:
+        message = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of patterns, which have none"
+        raise RolesError(message, hint="leave them out with {drop}")
+    unfit = ("time", "value", "item") if roles.series else ("item",)
+    if extra := [role for role in unfit if getattr(roles, role) is not None]:
+        means = "series are described by their columns, or by respondent, time and value"
+        hint = "use {series} for one row per series, or {respondent}, {time} and {value} for one per value"
+        raise RolesError(f"{means}; {listed(extra)} does not fit", hint=hint)
     if isinstance(table, Relation):
         return table
     needs = ("respondent", "time", "value")
@@ -157,18 +166,6 @@ def _gathered(table: pa.Table, person: str | None, item: str, repeats: str) -> B
     return _baskets(item, np.repeat(rows, lengths), items, len(lists), rows, repeats)
 
 
-def _check_series_roles(roles: Roles, *, quasi: bool) -> None:
-    require_roles(roles)
-    if roles.quasi and not quasi:
-        message = f"{listed(roles.quasi_columns)} cannot be quasi-identifiers of patterns, which have none"
-        raise RolesError(message, hint="leave them out with {drop}")
-    unfit = ("time", "value", "item") if roles.series else ("item",)
-    if extra := [role for role in unfit if getattr(roles, role) is not None]:
-        means = "series are described by their columns, or by respondent, time and value"
-        hint = "use {series} for one row per series, or {respondent}, {time} and {value} for one per value"
-        raise RolesError(f"{means}; {listed(extra)} does not fit", hint=hint)
-
-
 def refuse_rare(collection: Collection, k: int) -> None:
     """Refuse instants that fewer than k people have: they show when those few were observed."""
     if collection.readings is None or collection.size + collection.dropped < k:
@@ -208,8 +205,7 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
     _refuse_nulls(table, person, time)
     column = numbers(value, table[value])
     refuse_unusable({value: column})
-    who, people = _encoded(table[person])
-    when, times = _encoded(table[time])
+    (who, people), (when, times) = _encoded(table[person]), _encoded(table[time])
     order = pc.array_sort_indices(times).to_numpy()
     # The rank of each time is the inverse of the sorting order; person and rank give the cell.
     cell = who * len(times) + np.argsort(order)[when]
@@ -219,12 +215,24 @@ def _long(relation: Relation, fill: Fill | None) -> tuple[Collection, Flags]:
         hint = "keep one value for each person and time, such as their mean"
         raise InputError(message, hint=hint, code="person-twice", facts={"count": repeated})
     # Before the matrix is allocated: people times instants may be far more than rows.
-    _refuse_sparse(len(people), len(times), len(who), fill)
+    cells, is_sparse = len(people) * len(times), len(people) * len(times) > SPARSEST * len(who)
+    if is_sparse or (fill is None and cells != len(who)):
+        message = f"{len(people):,} people have values at {len(times):,} different times"
+        message += f", but only {len(who):,} of {cells:,} values exist"
+        round_times = "round the times to a few that all share, such as days, before reading"
+        facts = {"people": len(people), "instants": len(times), "values": len(who)}
+        hint = round_times if is_sparse else _CHOOSE_FILL
+        raise InputError(message, hint=hint, code="series-gap", facts=facts)
     matrix = np.zeros((len(people), len(times)))
     missing = np.ones(matrix.shape, dtype=bool)
     matrix.reshape(-1)[cell], missing.reshape(-1)[cell] = column
-    attributes = _attributes(table, roles, who, len(people))
-    return Collection(_instant_names(times.take(pa.array(order))), matrix, attributes, who), missing
+    instants = times.take(pa.array(order))
+    if pa.types.is_timestamp(times.type):  # without a fraction of a second where none has one
+        cut = instants.cast(pa.timestamp("s", times.type.tz), safe=False)
+        is_same = pc.all(pc.equal(cut.cast(times.type), instants)).as_py() in (True, None)
+        instants = cut if is_same else instants
+    names = tuple(instants.cast(pa.string()).to_pylist())
+    return Collection(names, matrix, _attributes(table, roles, who, len(people)), who), missing
 
 
 def _without_gaps(collection: Collection, missing: Flags, fill: Fill | None) -> Collection:
@@ -294,10 +302,9 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
         code = encode(table[name]).codes
         if varying := len(np.unique(who[code != code[first][who]])):
             affected = f"{counted(varying, 'person', 'people')} of {people:,}"
-            message = f"column `{name}` varies within a person, for {affected}"
+            fault = f"varies within a person, for {affected}"
             hint = "a series has one row in the release: drop the column, or give one value per person"
-            facts = {"column": name, "people": varying}
-            raise InputError(message, hint=hint, code="attribute-varies", facts=facts)
+            raise column_error(name, fault, hint, "attribute-varies", people=varying)
     return table.select(names).take(pa.array(first))
 
 
@@ -309,7 +316,8 @@ def _baskets(
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
     if nameless := column.null_count or sum(not normal_form(name) for name in names):
         fault = f"has {counted(nameless, 'item')} without a name"
-        raise _bad_column(item, nameless, fault, "name them, or remove them before reading", "nulls")
+        hint = "name them, or remove them before reading"
+        raise column_error(item, fault, hint, "nulls", count=nameless)
     by_name = sorted(range(len(names)), key=names.__getitem__)
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
@@ -321,24 +329,11 @@ def _baskets(
         times = f"{counted(repeated, 'time')} in {counted(count, 'transaction')}"
         hint = 'count each item once per person with {repeats="once"}'
         fault = f"repeats an item within a transaction, {times}"
-        raise _bad_column(item, repeated, fault, hint, "item-twice")
+        raise column_error(item, fault, hint, "item-twice", count=repeated)
     pairs = pairs[~is_repeat] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows, repeated)
-
-
-def _bad_column(column: str, count: int, fault: str, hint: str, code: ErrorCode) -> InputError:
-    facts = {"column": column, "count": count}
-    return InputError(f"column `{column}` {fault}", hint=hint, code=code, facts=facts)
-
-
-def _instant_names(times: pa.Array) -> tuple[str, ...]:
-    """Times as text, without a fraction of a second where none has one."""
-    if pa.types.is_timestamp(times.type):
-        cut = times.cast(pa.timestamp("s", times.type.tz), safe=False)
-        times = cut if pc.all(pc.equal(cut.cast(times.type), times)).as_py() in (True, None) else times
-    return tuple(times.cast(pa.string()).to_pylist())
 
 
 def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
@@ -349,7 +344,7 @@ def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
     if extra := table.num_rows - len(table[person].unique()):
         fault = f"names a person again in {counted(extra, 'row')}; a person has one {what}"
         hint = "keep one row per person, or use a long table with one row per value or item"
-        raise _bad_column(person, extra, fault, hint, "person-twice")
+        raise column_error(person, fault, hint, "person-twice", count=extra)
 
 
 def _refuse_nulls(
@@ -359,16 +354,3 @@ def _refuse_nulls(
         rows = FaultyRows()
         rows.add_nulls(table[name])
         rows.refuse_nulls(name, hint=hint)
-
-
-def _refuse_sparse(people: int, instants: int, rows: int, fill: Fill | None) -> None:
-    """Do not allocate a matrix that is nearly empty."""
-    cells = people * instants
-    is_sparse = cells > SPARSEST * rows
-    if is_sparse or (fill is None and cells != rows):
-        people_at = f"{people:,} people have values at {instants:,} different times"
-        message = f"{people_at}, but only {rows:,} of {cells:,} values exist"
-        round_times = "round the times to a few that all share, such as days, before reading"
-        hint = round_times if is_sparse else _CHOOSE_FILL
-        facts = {"people": people, "instants": instants, "values": rows}
-        raise InputError(message, hint=hint, code="series-gap", facts=facts)

@@ -17,10 +17,8 @@ from timeveil.domain.wording import counted
 from timeveil.errors import ErrorCode, InputError, raising
 
 _PLAIN_EXTENSIONS = ("arrow.json", "arrow.uuid")
-_BYTES = (
-    *(pa.types.is_binary, pa.types.is_large_binary),
-    *(pa.types.is_binary_view, pa.types.is_fixed_size_binary),
-)
+_TYPES = pa.types
+_BYTES = (_TYPES.is_binary, _TYPES.is_large_binary, _TYPES.is_binary_view, _TYPES.is_fixed_size_binary)
 _DIGITS_128, _DIGITS_256 = 38, 76
 _UNPUBLISHABLE = (
     *(pa.types.is_nested, pa.types.is_duration, pa.types.is_interval),
@@ -62,13 +60,17 @@ class FaultyRows:
         """The error for a column with any of these faults; `what` names one row of them, and several."""
         count = sum(self.counts[fault] for fault in faults)
         row = min(self._first[fault] for fault in faults if fault in self._first)
-        message = f"column `{column}` has {counted(count, *what)}, the first in data row {row:,}"
-        facts = {"column": column, "count": count, "row": row, **facts}
-        return InputError(message, hint=hint, code=code, facts=facts)
+        fault = f"has {counted(count, *what)}, the first in data row {row:,}"
+        return column_error(column, fault, hint, code, count=count, row=row, **facts)
 
     def refuse_nulls(self, column: str, hint: str) -> None:
         if self.counts["null"]:
             raise self.error(column, "null", what=("null", "nulls"), hint=hint, code="nulls")
+
+
+def column_error(column: str, fault: str, hint: str, code: ErrorCode, **facts: Any) -> InputError:
+    """The error for what is wrong with a column."""
+    return InputError(f"column `{column}` {fault}", hint=hint, code=code, facts={"column": column, **facts})
 
 
 @lru_cache(maxsize=32)  # the snapshots of a stream all have the same types
@@ -96,12 +98,9 @@ def refuse_invalid_text(name: str, column: pa.ChunkedArray) -> None:
     if pa.types.is_primitive(column.type):
         return
 
-    def error(_: Exception) -> InputError:
-        message = f"column `{name}` contains bytes that are not UTF-8 text, or codes without a value"
-        hint = "write it again with the program that made it"
-        return InputError(message, hint=hint, code="bad-encoding", facts={"column": name})
-
-    with raising(error, on=pa.ArrowException):
+    fault = "contains bytes that are not UTF-8 text, or codes without a value"
+    hint = "write it again with the program that made it"
+    with raising(lambda _: column_error(name, fault, hint, "bad-encoding"), on=pa.ArrowException):
         column.validate(full=True)
 
 
@@ -202,8 +201,8 @@ def refuse_far_times(name: str, column: pa.ChunkedArray) -> None:
         ends = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
         low, limit = (edge // DAY if is_date else edge * (per_second or 1) for edge in (FIRST, LAST + 1))
         if ends["min"] is not None and not low <= ends["min"] <= ends["max"] < limit:
-            message = f"column `{name}` has dates or times outside the years 1 to 9999"
-            raise InputError(message, hint="check for wrong dates", code="bad-time", facts={"column": name})
+            fault = "has dates or times outside the years 1 to 9999"
+            raise column_error(name, fault, "check for wrong dates", "bad-time")
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -233,7 +232,7 @@ def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     positions = pa.array(np.cumsum(used) - 1, type=pa.int32())
     remaining = dictionary.filter(pa.array(used))
     codes = (positions.take(chunk.indices) for chunk in column.chunks)
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(each, remaining) for each in codes])
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, remaining) for indices in codes])
 
 
 def taken(column: pa.ChunkedArray, rows: Any) -> pa.ChunkedArray:
@@ -286,7 +285,7 @@ class DecimalCommas:
 
     @property
     def columns(self) -> list[str]:
-        """Columns in which a comma is a decimal comma, once all rows are read."""
+        """The columns in which a comma is a decimal comma, once all rows are read."""
         numeric = {name: seen for name, seen in self._seen.items() if "other" not in seen}
         if self._stated:
             return list(numeric)

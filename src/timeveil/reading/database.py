@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from timeveil.domain.wording import counted
 from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising, raising_each
+from timeveil.reading.columns import column_error
 from timeveil.reading.times import bounds_of
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -81,9 +82,7 @@ def _parsed(address: str, what: str) -> tuple[str, list[str]]:
         )
     named = _NAME.fullmatch(name)
     if named is None:
-        message = (
-            f"the address of a database names no {what}" if not name else f"a {what}'s name cannot be read"
-        )
+        message = f"a {what}'s name cannot be read" if name else f"the address of a database names no {what}"
         raise ParameterError(message, hint=f"end it with the name of a {what}: {example}")
     groups = named.groups()
     words = (groups[i].replace('""', '"') if groups[i] else groups[i + 1] for i in (0, 2))
@@ -115,9 +114,8 @@ class Server:
 
     def find(self, table: str) -> None:
         """Read from this table."""
-        named = f"SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace \
-WHERE pg_class.oid = to_regclass({text(table)})"
-        rows = self.table(named).to_pylist()
+        names = "SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
+        rows = self.table(f"{names} WHERE pg_class.oid = to_regclass({text(table)})").to_pylist()
         if not rows:
             message = "the database has no table or view of the name in the address"
             hint = "check its spelling and its schema; letters of another case are another name"
@@ -183,20 +181,22 @@ WHERE pg_class.oid = to_regclass({text(table)})"
                 hint="ask for SELECT to read, TEMPORARY to count in the database, and CREATE to write to it",
                 code="no-permission",
             )
+        again = "and run it again: nothing was written"
         if state.startswith(("08", "57P")) or not self._is_alive():
-            hint = "check the server, and run it again: nothing was written"
-            return EngineError("the connection to the database was lost", hint=hint, code="database-failed")
-        if state == "55P03":
-            hint = "wait until they are done, and run it again: nothing was written"
+            message, hint = "the connection to the database was lost", f"check the server, {again}"
+        elif state == "55P03":
             message = "other users of the database had locked a table for more than a minute"
-            return EngineError(message, hint=hint, code="database-failed")
-        if state.startswith("53"):
-            hint = "free space or memory on the server, and run it again: nothing was written"
+            hint = f"wait until they are done, {again}"
+        elif state.startswith("53"):
             message = "the database ran out of space, memory or connections"
-            return EngineError(message, hint=hint, code="database-failed")
-        stated = f" (SQLSTATE {state})" if re.fullmatch("[0-9A-Z]{5}", state) else ""
-        hint = "look for the reason in the log of the server"
-        return EngineError(f"the database could not finish{stated}", hint=hint, code="database-failed")
+            hint = f"free space or memory on the server, {again}"
+        else:
+            stated = f" (SQLSTATE {state})" if re.fullmatch("[0-9A-Z]{5}", state) else ""
+            message, hint = (
+                f"the database could not finish{stated}",
+                "look for the reason in the log of the server",
+            )
+        return EngineError(message, hint=hint, code="database-failed")
 
     def _is_alive(self) -> bool:
         """Whether the server still answers; the transaction, which has failed, is ended."""
@@ -232,7 +232,7 @@ class DatabaseTable:
 
     decided: ClassVar[dict[str, str]] = {}
     decimal_commas = None
-    place = "the database"
+    site = "the database"
 
     def __init__(self, address: str, *, reads_only: bool = True) -> None:
         database, table = address_of(address)
@@ -248,8 +248,11 @@ class DatabaseTable:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of some columns, after a table without rows."""
         self.refuse_rounding(columns)
+        yield from self.server.batches(self._query(columns))
+
+    def _query(self, columns: Sequence[str]) -> str:
         listed = ", ".join(f"{self.expression(name)} AS {quote(name)}" for name in columns)
-        yield from self.server.batches(f"SELECT {listed} FROM {self.server.source}")
+        return f"SELECT {listed} FROM {self.server.source}"
 
     def expression(self, column: str) -> str:
         """A column in a type that Arrow has, any other as text; equal texts have the same bytes."""
@@ -267,8 +270,7 @@ class DatabaseTable:
 
     def empty(self, columns: Sequence[str]) -> pa.Table:
         """Some columns in the types that they would be read in, without rows."""
-        listed = ", ".join(f"{self.expression(name)} AS {quote(name)}" for name in columns)
-        return self.server.table(f"SELECT {listed} FROM {self.server.source} LIMIT 0")
+        return self.server.table(f"{self._query(columns)} LIMIT 0")
 
     def is_text(self, column: str) -> bool:
         return self.expression(column).startswith("(CAST") and self.kinds[column] not in _NUMBERS
@@ -300,21 +302,17 @@ class DatabaseTable:
         """Refuse texts in another encoding than UTF-8, and numbers that would be rounded."""
         (encoding,) = self.server.row("SELECT current_setting('server_encoding') AS encoding")
         if encoding != "UTF8":
-            message = (
-                "the texts of the database are not encoded in UTF-8, so that they cannot be compared in it"
-            )
+            fault = "are not encoded in UTF-8, so that they cannot be compared in it"
+            message = f"the texts of the database {fault}"
             raise InputError(message, hint="leave {engine} out", code="bad-encoding")
         self.refuse_rounding(columns)
 
     def refuse_rounding(self, columns: Sequence[str]) -> None:
         """Refuse numbers with more digits than a floating-point number has."""
-        for column in columns:
-            if self.kinds[column] != "numeric":
-                continue
+        for column in filter(lambda name: self.kinds[name] == "numeric", columns):
             rounded = f"CAST(CAST({quote(column)} AS double precision) AS numeric) <> {quote(column)}"
             (count,) = self.server.row(f"SELECT count(*) FROM {self.server.source} WHERE {rounded}")
             if count:
-                message = f"column `{column}` has {counted(count, 'number')} of more than 15 digits"
+                fault = f"has {counted(count, 'number')} of more than 15 digits"
                 hint = "read it as bigint or as text, from a view that casts it"
-                facts = {"column": column, "count": count}
-                raise InputError(message, hint=hint, code="bad-number", facts=facts)
+                raise column_error(column, fault, hint, "bad-number", count=count)

@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 from timeveil.calendar.civil import UNITS
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import Roles, require_roles
-from timeveil.domain.stored import BATCH_ROWS, Part, Stored
+from timeveil.domain.stored import BATCH_ROWS, Batches, Part, Stored
 from timeveil.domain.wording import counted, listed
-from timeveil.errors import ErrorCode, InputError, ParameterError
+from timeveil.errors import InputError, ParameterError
+from timeveil.reading.columns import column_error
 from timeveil.reading.database import DatabaseTable, Server, is_address
 from timeveil.reading.sources import Form
 from timeveil.reading.spark import Cluster, SparkTable, is_frame
@@ -40,7 +41,7 @@ IN_PLACE = {
 """The engines that count tables where they are, and what they take."""
 
 
-class _RowsThere(Stored):
+class _RowsThere(Batches):
     """The rows of a table that stays where it is, read when a judge asks for them."""
 
     def __init__(self, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> None:
@@ -50,13 +51,9 @@ class _RowsThere(Stored):
         raise NotImplementedError
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        schema = self.chosen(columns)
         for table in self._selected([self._aliases[name] for name in schema.names]):
             yield from table.rename_columns(schema.names).cast(schema).to_batches()
-
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(self.to_batches(columns), schema)
 
 
 class ServerRows(_RowsThere):
@@ -108,25 +105,16 @@ def read_in_place(
     if not by_name and not (engine == "spark" and (is_frame(table) or isinstance(table, Path))):
         message = f"the engine `{engine}` counts tables where they are, and another table was given"
         raise ParameterError(message, hint=IN_PLACE[engine])
-    Form(form.pop("delimiter", None), form.pop("encoding", None), form.pop("sheet", None)).among(
-        set(), "a table that stays where it is"
-    )
-    place = SparkTable.place if engine == "spark" else DatabaseTable.place
-    stated = {name: value for name, value in form.items() if value}
-    roles_made = {
-        "until": roles.until,
-        "event": roles.event,
-        "cyclic": len(roles.quasi) > len(_plain_quasi(roles)),
-    }
-    if made := [*stated, *(name for name, value in roles_made.items() if value)]:
-        message = f"{listed(made)} needs rows to be read, and with the engine `{engine}` they stay in {place}"
+    about_files = Form(*(form.pop(name, None) for name in Form._fields))
+    about_files.among(set(), "a table that stays where it is")
+    is_cyclic = not all(isinstance(name, str) for name in roles.quasi)
+    unfit = form | {"until": roles.until, "event": roles.event, "cyclic": is_cyclic}
+    if named := [name for name, value in unfit.items() if value]:
+        site = SparkTable.site if engine == "spark" else DatabaseTable.site
+        message = f"{listed(named)} needs rows to be read, and with the engine `{engine}` they stay in {site}"
         raise ParameterError(message, hint=_ELSEWHERE)
     opened = SparkTable(table) if engine == "spark" else DatabaseTable(str(table), reads_only=False)
     return _Reading(opened, roles, zone, unit).relation(nulls)
-
-
-def _plain_quasi(roles: Roles) -> list[str]:
-    return [name for name in roles.quasi if isinstance(name, str)]
 
 
 class _Reading:
@@ -141,7 +129,7 @@ class _Reading:
         self._person, self._time = str(roles.respondent), str(roles.time)
         if (kind := table.kinds[self._time]) not in _TIMES:
             message = (
-                f"column `{self._time}` has the type {kind}, which {table.place} does not count as a time"
+                f"column `{self._time}` has the type {kind}, which {table.site} does not count as a time"
             )
             raise InputError(message, hint=f"cast it to a date or timestamp: {_ELSEWHERE}", code="bad-time")
         table.require_comparable(roles.columns)
@@ -151,28 +139,27 @@ class _Reading:
         schema, axis = self._typed()
         published = self._fitted.published
         quasi = len(self._fitted.quasi_columns)
-        aliases = {self._person: "person", self._time: "time"}
-        aliases |= {name: f"q{i}" if i < quasi else f"p{i - quasi}" for i, name in enumerate(published)}
+        names = (f"q{i}" if i < quasi else f"p{i - quasi}" for i in range(len(published)))
+        aliases = {self._person: "person", self._time: "time", **dict(zip(published, names, strict=True))}
         table, columns = self._table, {name: self._table.expression(name) for name in aliases}
         for name in (self._person, *self._fitted.quasi_columns):
             if table.kinds[name] in _FLOATS:
                 columns[name] = table.without_nan(columns[name])  # equal means the same in every engine
         normal = [name for name in (self._person, *self._fitted.sensitive) if self._is_normal(name, columns)]
         rows = self._checked(columns, axis, refuses_nulls=nulls == "error")
-        columns = {
-            name: table.in_type(name, column, schema.field(name).type) for name, column in columns.items()
-        }
-        selected = ", ".join(f"{columns[name]} AS {alias}" for name, alias in aliases.items())
-        data = self._rows(f"SELECT {selected} FROM {self._server.source}", schema, rows, aliases)
-        dropped = tuple(self._fitted.drop)
-        return Relation(self._fitted, data, axis, dropped, self._table.name, normal=frozenset(normal))
-
-    def _rows(self, query: str, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> Stored:
+        selected = ", ".join(
+            f"{table.in_type(name, columns[name], schema.field(name).type)} AS {alias}"
+            for name, alias in aliases.items()
+        )
+        query = f"SELECT {selected} FROM {self._server.source}"
         if isinstance(self._server, Cluster):
             self._server.define(ROWS, query)
-            return ClusterRows(self._server, schema, rows, aliases)
-        self._server.run(f"CREATE TEMPORARY VIEW {ROWS} AS {query}")
-        return ServerRows(self._server, schema, rows, aliases)
+            data: Stored = ClusterRows(self._server, schema, rows, aliases)
+        else:
+            self._server.run(f"CREATE TEMPORARY VIEW {ROWS} AS {query}")
+            data = ServerRows(self._server, schema, rows, aliases)
+        dropped = tuple(self._fitted.drop)
+        return Relation(self._fitted, data, axis, dropped, self._table.name, normal=frozenset(normal))
 
     def _typed(self) -> tuple[pa.Schema, TimeAxis]:
         """The types that the columns would have if they were read, and what the time column means."""
@@ -210,11 +197,8 @@ class _Reading:
     def _checked(self, columns: dict[str, str], axis: TimeAxis, *, refuses_nulls: bool) -> int:
         """How many rows there are; an error if one lacks a person or a time, or is out of all calendars."""
         table, dates = self._table, ("date", "timestamp", "timestamptz")
-        far = {
-            name: table.outside(name, column, self._zone)
-            for name, column in columns.items()
-            if table.kinds[name] in dates
-        }
+        dated = [name for name in columns if table.kinds[name] in dates]
+        far = {name: table.outside(name, columns[name], self._zone) for name in dated}
         if axis.kind == "relative":
             limit = 2**59 // UNITS[axis.unit or "second"][1]
             far[self._time] = f"{columns[self._time]} NOT BETWEEN -{limit} AND {limit - 1}"
@@ -225,17 +209,10 @@ class _Reading:
         for name, count in zip(missing, faults, strict=False):
             if refuses_nulls and count:
                 hint = 'fill them in, or withhold those rows with {nulls="withhold"}'
-                raise _refused(name, count, ("null", "nulls"), hint, "nulls")
+                raise column_error(name, f"has {counted(count, 'null')}", hint, "nulls", count=count)
         for name, count in zip(far, faults[len(missing) :], strict=True):
             if count:
-                what = ("date or time", "dates or times")
+                fault = f"has {counted(count, 'date or time', 'dates or times')} out of range"
                 hint = "check for wrong dates; the years 1 to 9999 can be published"
-                raise _refused(name, count, what, hint, "bad-time", " out of range")
+                raise column_error(name, fault, hint, "bad-time", count=count)
         return int(rows)
-
-
-def _refused(
-    name: str, count: int, what: tuple[str, str], hint: str, code: ErrorCode, how: str = ""
-) -> InputError:
-    message = f"column `{name}` has {counted(count, *what)}{how}"
-    return InputError(message, hint=hint, code=code, facts={"column": name, "count": count})

@@ -203,7 +203,7 @@ class SparkTable:
     """A DataFrame, a table or a path; its columns are copied when `stage` is called."""
 
     decided: ClassVar[dict[str, str]] = {}
-    place = "Spark"
+    site = "Spark"
 
     def __init__(self, table: object) -> None:
         self.name: str | None = None if is_frame(table) else Path(str(table)).name

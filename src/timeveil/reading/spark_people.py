@@ -23,6 +23,7 @@ from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.stored import Part, Parts
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, RolesError
+from timeveil.reading.columns import column_error
 from timeveil.reading.spark import Cluster, SparkTable
 from timeveil.reading.spellings import PLAIN_TEXT
 from timeveil.reading.table import fit
@@ -78,25 +79,21 @@ def read_people(table: object, roles: Roles, *, repeats: str = "error") -> Peopl
         message = "the names of two columns differ in case alone, which Spark does not tell apart"
         raise InputError(message, hint="give them other names", code="column-twice")
     try:
-        return _copied(source, roles, names, repeats)
+        files = source.server.write(_prepared(source, roles, names, repeats), "people")
+        if not files:
+            raise InputError("the table has no rows", hint="check that it is the right table")
+        data = Parts(files, pq.read_schema(files[0].path), source.server.folder)
+        # The files have no column to drop.
+        relation = Relation(replace(roles, drop=()), data, None, tuple(roles.drop), source.name)
+        people = PeopleInSpark(source.server, files, relation)
+        source.server.define("people", people.frame)
+        if roles.respondent is not None:
+            _refuse_people(people, roles.respondent)
+        if roles.series:
+            _refuse_gaps(people)
+        return people
     finally:
         source.server.forget()  # what follows reads the files
-
-
-def _copied(source: SparkTable, roles: Roles, names: Sequence[str], repeats: str) -> PeopleInSpark:
-    """The people in files, once they are checked."""
-    files = source.server.write(_prepared(source, roles, names, repeats), "people")
-    if not files:
-        raise InputError("the table has no rows", hint="check that it is the right table")
-    data = Parts(files, pq.read_schema(files[0].path), source.server.folder)
-    # The files have no column to drop.
-    relation = Relation(replace(roles, drop=()), data, None, tuple(roles.drop), source.name)
-    people = PeopleInSpark(source.server, files, relation)
-    if roles.respondent is not None:
-        _refuse_people(people, roles.respondent)
-    if roles.series:
-        _refuse_gaps(people)
-    return people
 
 
 def _prepared(source: SparkTable, roles: Roles, names: Sequence[str], repeats: str) -> Any:
@@ -120,37 +117,31 @@ def _prepared(source: SparkTable, roles: Roles, names: Sequence[str], repeats: s
         query = f"SELECT coalesce(sum(size({item}) - size(array_distinct({item}))), 0) FROM {origin}"
         repeated = int(cluster.row(query)[0])
         if repeated and repeats == "error":
-            message = (
-                f"column `{roles.item}` repeats an item within a transaction, {counted(repeated, 'time')}"
-            )
+            message = f"column `{roles.item}` repeats an item within a transaction"
+            message += f", {counted(repeated, 'time')}"
             hint = 'count each item once per person with {repeats="once"}'
             raise InputError(message, hint=hint, code="item-twice")
-    made = {name: f"CAST({columns[name]} AS DOUBLE)" for name in roles.series}
-    made |= {str(roles.item): f"array_distinct({item})"} if item else {}
-    listed_columns = ", ".join(made.get(name, columns[name]) for name in names)
+    columns |= {name: f"CAST({columns[name]} AS DOUBLE)" for name in roles.series}
+    columns |= {str(roles.item): f"array_distinct({item})"} if item else {}
     with cluster.explained():
-        return cluster.frame(f"SELECT {listed_columns} FROM {origin}").toDF(*names)
+        return cluster.frame(f"SELECT {', '.join(columns.values())} FROM {origin}").toDF(*names)
 
 
 def _refuse_people(people: PeopleInSpark, column: str) -> None:
     """Refuse people without a name, with several rows, or spelt so that two may look alike."""
     pattern = PLAIN_TEXT.removesuffix("$").encode().hex()
     plain = f"CAST(c0 AS STRING) RLIKE decode(unhex('{pattern}5c7a'), 'UTF-8')"  # \\z is the end
-    people.cluster.define("people", people.frame)
     query = f"SELECT count_if(c0 IS NULL), count(c0) - count(DISTINCT c0), count_if(NOT {plain}) FROM people"
     nulls, repeated, odd = people.cluster.row(query)
     hint = "clean it in Spark first, or leave {engine} out"
     if nulls:
-        message = f"column `{column}` has {counted(nulls, 'null')}"
-        raise InputError(message, hint=hint, code="nulls", facts={"column": column, "count": nulls})
+        raise column_error(column, f"has {counted(nulls, 'null')}", hint, "nulls", count=nulls)
     if repeated:
         message = f"{counted(repeated, 'row')} too many: people have several, by `{column}`"
         raise InputError(message, hint=hint, code="person-twice", facts={"count": repeated})
     if odd:
-        message = (
-            f"column `{column}` has {counted(odd, 'name')} with characters that can be spelt in two ways"
-        )
-        raise InputError(message, hint=hint, code="person-twice", facts={"column": column, "count": odd})
+        fault = f"has {counted(odd, 'name')} with characters that can be spelt in two ways"
+        raise column_error(column, fault, hint, "person-twice", count=odd)
 
 
 def _refuse_gaps(people: PeopleInSpark) -> None:
@@ -158,7 +149,6 @@ def _refuse_gaps(people: PeopleInSpark) -> None:
     roles, first = people.relation.roles, int(people.relation.roles.respondent is not None)
     columns = [f"c{first + number}" for number in range(len(roles.series))]
     missing = " OR ".join(f"{name} IS NULL OR abs({name}) >= double('Infinity')" for name in columns)
-    people.cluster.define("people", people.frame)
     (series,) = people.cluster.row(f"SELECT count_if({missing}) FROM people")  # to Spark, NaN is above all
     if series:
         message = f"{series:,} of {people.relation.rows:,} series have a value that is missing or not finite"

@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.domain.wording import counted
-from timeveil.errors import ErrorCode, InputError
-from timeveil.reading.columns import decoded, emptied, is_list, is_text, text_bytes
+from timeveil.errors import ErrorCode
+from timeveil.reading.columns import column_error, decoded, emptied, is_list, is_text, text_bytes
 
 NOUNS: dict[str, tuple[str, str, ErrorCode]] = {
     "respondent": ("people", "person", "person-twice"),
@@ -121,7 +121,7 @@ class Spellings:
         extra = len(self._forms) + len(plainly_spelt) - len(forms)
         if extra:
             several, single, code = NOUNS[self._role]
-            ways = f"column `{self._name}` spells {several} in more than one way, {counted(extra, 'time')}"
+            ways = f"spells {several} in more than one way, {counted(extra, 'time')}"
             differ = "blanks, invisible characters or composed letters"
             hint = f"write every {single} in one way before reading"
             if self._fold:
@@ -129,9 +129,8 @@ class Spellings:
             else:
                 hint += ", or in its normal form with {fold_spellings=True}"
             article = "an" if single == "item" else "a"
-            message = f"{ways}: spellings differ only in {differ}, and each would count as {article} {single}"
-            facts = {"column": self._name, "count": extra}
-            raise InputError(message, hint=hint, code=code, facts=facts)
+            fault = f"{ways}: spellings differ only in {differ}, and each would count as {article} {single}"
+            raise column_error(self._name, fault, hint, code, count=extra)
 
     def _folded(self, chunk: pa.Array) -> pa.Array:
         if is_list(chunk.type):

@@ -28,7 +28,7 @@ from timeveil.calendar.civil import FIRST, LAST, PER_SECOND, UNITS, check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
-from timeveil.reading.columns import FaultyRows, is_text, without_wrapping
+from timeveil.reading.columns import FaultyRows, column_error, is_text, without_wrapping
 from timeveil.reading.dates import (
     DAY_FIRST,
     DAY_MS,
@@ -44,6 +44,7 @@ from timeveil.reading.dates import (
 FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
 _SAMPLE_ROWS = 4096
+_IN_ONE_WAY = "write all of them in one way, such as 2024-03-31"
 WAY = "dates as "  # how the count of dates written in one way is called
 
 Kind = Literal["date", "naive", "aware", "number"]
@@ -189,9 +190,8 @@ class TimeColumn:
             ways[f"{WAY}year-month-day"] = iso
         if len(ways) > 1:
             written = " and ".join(f"{count:,} as {name.removeprefix(WAY)}" for name, count in ways.items())
-            message = f"column `{self.column}` has dates written in more than one way: {written}"
-            hint = "write all of them in one way, such as 2024-03-31"
-            raise InputError(message, hint=hint, code="bad-time", facts={"column": self.column})
+            fault = f"has dates written in more than one way: {written}"
+            raise column_error(self.column, fault, _IN_ONE_WAY, "bad-time")
         way = next(iter(ways), "").removeprefix(WAY)
         return self._order() if way == UNDECIDED else way
 
@@ -199,18 +199,15 @@ class TimeColumn:
         """Whether the day or the month comes first, if the column shows it."""
         counts = self._noted.counts
         only = {DAY_FIRST: counts["not month first"], MONTH_FIRST: counts["not day first"]}
-        possible = [order for order, other in zip(only, reversed(only.values()), strict=True) if not other]
+        possible = [way for way, against in zip(only, reversed(only.values()), strict=True) if not against]
         if len(possible) == 1 or (possible and not counts["differs"]):
             return possible[0]
+        hint, readings = _IN_ONE_WAY, " and ".join(f"{count:,} only as {way}" for way, count in only.items())
         if possible:
-            message = f"column `{self.column}` has dates that can be read as {' and as '.join(possible)}"
-            first, second = (f'{{time_format="{FORMATS[order]}"}}' for order in possible)
-            hint = f"say which with {first} or {second}"
-        else:
-            readings = " and ".join(f"{count:,} only as {order}" for order, count in only.items())
-            message = f"column `{self.column}` has dates that can be read {readings}"
-            hint = "write all of them in one way, such as 2024-03-31"
-        raise InputError(message, hint=hint, code="bad-time", facts={"column": self.column, "ways": possible})
+            readings = f"as {' and as '.join(possible)}"
+            hint = "say which with " + " or ".join(f'{{time_format="{FORMATS[way]}"}}' for way in possible)
+        fault = f"has dates that can be read {readings}"
+        raise column_error(self.column, fault, hint, "bad-time", ways=possible)
 
     def _not_needed(self, parameter: str, content: str, reason: str) -> ParameterError:
         message = f"column `{self.column}` has {content}, but a {parameter} is set"
@@ -295,8 +292,8 @@ class TimeColumn:
 def parse(texts: pa.Array, form: str | None = None) -> tuple[pa.Array, dict[str, Any]]:
     """Milliseconds since 1970 (or the whole number itself) per text, and a mask of the texts of each kind.
 
-    Offsets are applied. Bad texts become null; so do empty ones, which are of no kind. With `form`, texts are
-    written in that way only. Dates whose order is not decided are digits: see `from_digits`.
+    Bad texts become null; so do empty ones, which are of no kind. With `form`, texts are written in that way
+    only. Dates whose order is not decided are digits: see `from_digits`.
 
     >>> values, kinds = parse(pa.array(["1970-01-02", "1970-01-01T01:00:00+01:00", "soon"]))
     >>> values.to_pylist()
@@ -320,7 +317,7 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
     texts = pc.ascii_trim_whitespace(texts.cast(pa.large_string()))
     values, missing = np.zeros(len(texts), dtype=np.int64), np.ones(len(texts), dtype=bool)
     kinds: dict[str, Any] = {}
-    left = np.flatnonzero(pc.fill_null(pc.not_equal(texts, ""), False).to_numpy(zero_copy_only=False))
+    unread = np.flatnonzero(pc.fill_null(pc.not_equal(texts, ""), False).to_numpy(zero_copy_only=False))
 
     def note(rows: Any, **flags: Any) -> None:
         for kind, mask in flags.items():
@@ -328,16 +325,24 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
                 kinds.setdefault(kind, np.zeros(len(texts), dtype=bool))[rows] = mask
 
     for kind, shape, arrow in _SHAPES if form is None else ():
-        if len(left) == 0:
+        if len(unread) == 0:
             break
-        candidates = texts if len(left) == len(texts) else texts.take(pa.array(left))
+        candidates = texts if len(unread) == len(texts) else texts.take(pa.array(unread))
         fits = pc.match_substring_regex(candidates, shape).to_numpy(zero_copy_only=False)
         if fits.any():
-            rows, left = left[fits], left[~fits]
-            values[rows], missing[rows] = _cast(candidates.filter(pa.array(fits)), arrow), False
+            rows, unread = unread[fits], unread[~fits]
+            matching = candidates.filter(pa.array(fits))
+            # Arrow reads a point, three digits after it, and an offset without a blank; no plus before a number.
+            if pc.any(pc.match_substring_regex(matching, r"^\+|[.,]\d{4}|,| [Z+-]")).as_py():
+                matching = pc.replace_substring_regex(matching, r"[.,](\d{1,3})\d*", r".\1")
+                matching = pc.replace_substring_regex(matching, r"^\+| ([Z+-])", r"\1")
+            values[rows], missing[rows] = (
+                matching.cast(arrow).view(pa.int64()).to_numpy(zero_copy_only=False),
+                False,
+            )
             note(rows, **{kind: True})
-    for dates in read_dates(texts.take(pa.array(left)), form) if len(left) else ():
-        rows = left[dates.rows]
+    for dates in read_dates(texts.take(pa.array(unread)), form) if len(unread) else ():
+        rows = unread[dates.rows]
         values[rows], missing[rows] = dates.values, False
         note(rows, date=~dates.has_clock, naive=dates.has_clock)
         if dates.way:
@@ -346,7 +351,7 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
             orders = {"not day first": dates.not_day_first, "not month first": dates.not_month_first}
             note(rows, **orders, differs=dates.differs)
     kinds["bad"] = np.zeros(len(texts), dtype=bool)
-    kinds["bad"][left] = missing[left]
+    kinds["bad"][unread] = missing[unread]
     return pa.array(values, mask=missing), kinds
 
 
@@ -364,15 +369,6 @@ def _written_alike(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]] | None:
         if pc.min(values).as_py() >= FIRST_MS:
             return values, {kind: np.ones(len(texts), dtype=bool), "bad": np.zeros(len(texts), dtype=bool)}
     return None
-
-
-def _cast(texts: pa.Array, kind: pa.DataType) -> Any:
-    # Arrow reads a point, three digits after it, and an offset without a blank; and no plus before a number.
-    odd = r"^\+|[.,]\d{4}|,| [Z+-]"
-    if pc.any(pc.match_substring_regex(texts, odd)).as_py():
-        texts = pc.replace_substring_regex(texts, r"[.,](\d{1,3})\d*", r".\1")
-        texts = pc.replace_substring_regex(texts, r"^\+| ([Z+-])", r"\1")
-    return texts.cast(kind).view(pa.int64()).to_numpy(zero_copy_only=False)
 
 
 def bounds_of(zone: str | None) -> tuple[int, int]:
