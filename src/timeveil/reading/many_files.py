@@ -11,7 +11,7 @@ import glob
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -58,8 +58,11 @@ class ManyFiles:
         self.name: str | None = f"{name} ({counted(len(files), 'file')})"
         self._files, self._read = files, read
         self.decided: dict[str, str] = {}
-        keys = dict.fromkeys(key for file in files for key in file.partition)
-        self._kinds = {key: _kind([file.partition.get(key) for file in files]) for key in keys}
+        self._kinds: dict[str, pa.DataType] = {}
+        for key in dict.fromkeys(key for file in files for key in file.partition):
+            values = [value for file in files if (value := file.partition.get(key)) is not None]
+            is_whole = values and all(map(_WHOLE.fullmatch, values))
+            self._kinds[key] = pa.int64() if is_whole else pa.string()
         with files[0].local() as path:
             first = read(path)
             self.names = self._columns(files[0], first)
@@ -91,35 +94,25 @@ class ManyFiles:
                 if self._is_open and source.decimal_commas != self.decimal_commas:
                     raise self._differs(file, f"has another delimiter than `{self._files[0].name}`")
                 for rows in source.batches([name for name in columns if name in source.names]):
-                    whole = self._with_partition(rows, file, columns)
-                    schema = schema or whole.schema
-                    if not whole.schema.equals(schema):
-                        pairs = zip(schema, whole.schema, strict=True)
-                        differing = listed([field.name for field, other in pairs if field != other])
-                        raise self._differs(
-                            file, f"has other types than `{self._files[0].name}` in {differing}"
-                        )
-                    yield whole
+                    table = rows
+                    for key in file.partition.keys() & {*columns} - {*source.names}:
+                        cell = pa.scalar(file.partition[key]).cast(self._kinds[key])
+                        table = table.append_column(key, pa.repeat(cell, rows.num_rows))
+                    table = table.select(list(columns))
+                    schema = schema or table.schema
+                    if not table.schema.equals(schema):
+                        pairs = zip(schema, table.schema, strict=True)
+                        names = listed([first.name for first, second in pairs if first != second])
+                        what = f"has other types than `{self._files[0].name}` in {names}"
+                        raise self._differs(file, what)
+                    yield table
                 self.decided |= source.decided
-
-    def _with_partition(self, rows: pa.Table, file: File, columns: Sequence[str]) -> pa.Table:
-        for key, value in file.partition.items():
-            if key in columns and key not in rows.column_names:
-                cell = pa.scalar(value).cast(self._kinds[key])
-                rows = rows.append_column(key, pa.repeat(cell, rows.num_rows))
-        return rows.select(list(columns))
 
     def _differs(self, file: File, what: str) -> InputError:
         hint = (
             "give all files the same columns, or name some of them with a pattern such as 'visits/2024-*.csv'"
         )
         return InputError(f"`{file.name}` {what}", hint=hint, facts={"file": file.name})
-
-
-def _kind(values: Sequence[str | None]) -> pa.DataType:
-    """Whole numbers if every value of a partition is one, else text."""
-    present = [value for value in values if value is not None]
-    return pa.int64() if present and all(map(_WHOLE.fullmatch, present)) else pa.string()
 
 
 def local_files(path: Path, suffixes: tuple[str, ...]) -> list[File] | None:
@@ -133,7 +126,7 @@ def local_files(path: Path, suffixes: tuple[str, ...]) -> list[File] | None:
         else:
             return None
     above = path if path.is_dir() else Path(*_plain_parts(path.parts))
-    return [File(each.relative_to(above).as_posix(), partial(_as_it_is, each)) for each in paths]
+    return [File(match.relative_to(above).as_posix(), partial(nullcontext, match)) for match in paths]
 
 
 def _tables(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
@@ -160,11 +153,6 @@ def _plain_parts(parts: Sequence[str]) -> list[str]:
     return plain
 
 
-@contextmanager
-def _as_it_is(path: Path) -> Iterator[Path]:
-    yield path
-
-
 def is_remote(table: object) -> bool:
     """Whether a table is in an object store."""
     return isinstance(table, str) and table.lower().startswith(REMOTE)
@@ -174,9 +162,8 @@ def remote_files(address: str, suffixes: tuple[str, ...]) -> tuple[str, list[Fil
     """The name of what an address stands for, and its files: one, those below it, or those it fits."""
     import pyarrow.fs as pafs  # noqa: PLC0415 (loads the drivers of all stores)
 
-    with raising(
-        ParameterError("the address cannot be read", hint="write s3://bucket/folder"), on=ValueError
-    ):
+    error = ParameterError("the address cannot be read", hint="write s3://bucket/folder")
+    with raising(error, on=ValueError):
         parts = urlsplit(address)
         query = {name.lower() for name, _ in parse_qsl(parts.query)}
         if parts.username or parts.password or query & {*_SECRETS}:

@@ -109,8 +109,14 @@ class OpenFile:
 
     def _read(self, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
         """The file with its footer; some columns are read as numbers with a dictionary."""
-        most = limits()
-        _check_footer_length(self._handle, self.path.name, most.description)
+        most, size = limits(), self._handle.size()
+        tail = self._handle.read_at(_TAIL_BYTES, max(size - _TAIL_BYTES, 0))
+        footer = int.from_bytes(tail[:4], "little")
+        if tail[4:] != _MAGIC or footer + _TAIL_BYTES > size:
+            raise ValueError("no footer")
+        if footer > most.description:
+            claim = f"describes itself in {footer:,} bytes; at most {most.description:,} are read"
+            raise too_large(self.path.name, claim, "description")
         parquet = pq.ParquetFile(
             self._handle,
             read_dictionary=list(dictionaries) or None,
@@ -168,17 +174,6 @@ class OpenFile:
                 return None
         first_rows = [batch for _, batch in _first_rows(self._read(texts), texts)]
         return max((_longest(column) for batch in first_rows for column in batch.columns), default=0)
-
-
-def _check_footer_length(file: pa.NativeFile, name: str, most: int) -> None:
-    size = file.size()
-    tail = file.read_at(_TAIL_BYTES, max(size - _TAIL_BYTES, 0))
-    footer = int.from_bytes(tail[:4], "little")
-    if tail[4:] != _MAGIC or footer + _TAIL_BYTES > size:
-        raise ValueError("no footer")
-    if footer > most:
-        claim = f"describes itself in {footer:,} bytes; at most {most:,} are read"
-        raise too_large(name, claim, "description")
 
 
 def _first_rows(file: pq.ParquetFile, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:

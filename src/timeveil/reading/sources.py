@@ -63,28 +63,23 @@ class ArrowFile:
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield self._schema.empty_table().select(list(columns))
-        left = allowed = limits().allowance(self._path.stat().st_size)
-        if (claimed := self._claimed()) > allowed:
-            raise parquet.too_large_in_memory(self._path, f"would take {claimed:,} bytes", allowed)
-        with pa.OSFile(str(self._path)) as file:
-            for batch in _indexed(ipc.open_file(file)) if self._is_indexed else ipc.open_stream(file):
-                chosen = batch.select(list(columns))
-                chosen.validate(full=True)
-                left -= sum(parquet.written_length(column) for column in chosen.columns)
-                if left < 0:
-                    raise parquet.too_large_in_memory(self._path, parquet.REPEATS, allowed)
-                yield pa.Table.from_batches([chosen])
-
-    def _claimed(self) -> int:
-        """What all compressed buffers unpack to."""
+        remaining = allowed = limits().allowance(self._path.stat().st_size)
         with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             starts = (match.start() for match in _ARROW_FRAME.finditer(content))
             sizes = (int.from_bytes(content[max(at - 8, 0) : at], "little", signed=True) for at in starts)
-            return sum(max(size, 0) for size in sizes)
-
-
-def _indexed(file: ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
-    return map(file.get_batch, range(file.num_record_batches))
+            claimed = sum(max(size, 0) for size in sizes)
+        if claimed > allowed:
+            raise parquet.too_large_in_memory(self._path, f"would take {claimed:,} bytes", allowed)
+        with pa.OSFile(str(self._path)) as source:
+            reader: Any = (ipc.open_file if self._is_indexed else ipc.open_stream)(source)
+            indexed = self._is_indexed and map(reader.get_batch, range(reader.num_record_batches))
+            for batch in indexed or reader:
+                chosen = batch.select(list(columns))
+                chosen.validate(full=True)
+                remaining -= sum(parquet.written_length(column) for column in chosen.columns)
+                if remaining < 0:
+                    raise parquet.too_large_in_memory(self._path, parquet.REPEATS, allowed)
+                yield pa.Table.from_batches([chosen])
 
 
 _TEXT = {"delimiter", "encoding"}

@@ -37,7 +37,8 @@ _KINDS = {
     "bigint": "int8",
     "float": "float4",
     "double": "float8",
-    "string": "text",
+    "decimal": "decimal",
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
     "binary": "bytea",
     "date": "date",
     "timestamp": "timestamptz",
@@ -123,11 +124,13 @@ class Cluster:
         return tuple(column[0].as_py() for column in self.table(query).columns)
 
     def upload(self, name: str, table: pa.Table) -> None:
-        """Name the rows of a lookup table, which every executor gets whole."""
-        columns = [_as_numbers(column) for column in table.columns]
+        """Name the rows of a lookup table, which every executor gets whole; times as whole numbers."""
+        for position, field in enumerate(table.schema):
+            if pa.types.is_timestamp(field.type) or pa.types.is_date32(field.type):
+                number = pa.int64() if pa.types.is_timestamp(field.type) else pa.int32()
+                table = table.set_column(position, field.name, table[position].cast(number))
         with self.explained():
-            frame = self.spark.createDataFrame(pa.table(columns, table.column_names)).hint("broadcast")
-        self.define(name, frame)
+            self.define(name, self.spark.createDataFrame(table).hint("broadcast"))
 
     def write(self, rows: Any, name: str, schema: pa.Schema | None = None) -> list[Part]:
         """Let the executors write rows as files of a new folder, in the order of partitions.
@@ -179,14 +182,6 @@ class Cluster:
         return EngineError("Spark could not finish", hint="look for the reason in the log of Spark")
 
 
-def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as whole numbers of their unit."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return column.cast(pa.int64())
-    return column.cast(pa.int32()) if pa.types.is_date32(kind) else column
-
-
 def _session() -> Any:
     """The session there is, or one by the settings of the system."""
     message, hint = "tables of Spark are read with PySpark, which is missing", "pip install timeveil[spark]"
@@ -205,18 +200,35 @@ class SparkTable:
     decided: ClassVar[dict[str, str]] = {}
     site = "Spark"
 
-    def __init__(self, table: object) -> None:
-        self.name: str | None = None if is_frame(table) else Path(str(table)).name
-        if not is_frame(table):
-            _refuse_text_files(str(table))
-        spark = getattr(table, "sparkSession", None) if is_frame(table) else _session()
-        self.server = Cluster(spark)
+    def __init__(self, table: Any) -> None:
+        self.frame = table
+        self.name: str | None = None
+        if is_frame(table):
+            self.server = Cluster(self.frame.sparkSession)
+        else:
+            self._open(str(table))
         with self.server.explained():
-            frame: Any = table if is_frame(table) else _opened(spark, str(table))
-            self.frame, fields = frame, frame.schema.fields
-        self.names: tuple[str, ...] = tuple(field.name for field in fields)
-        self.kinds = {field.name: _kind(field.dataType.simpleString()) for field in fields}
+            kinds = {field.name: field.dataType.simpleString() for field in self.frame.schema.fields}
+            self.names = tuple(field.name for field in self.frame.schema.fields)
+        # Other kinds have an underscore, as lists do in PostgreSQL; the digits of a decimal do not matter.
+        names = {name: re.sub(r"^(decimal|char|varchar)\b.*", r"\1", kind) for name, kind in kinds.items()}
+        self.kinds = {name: _KINDS.get(kind, f"_{kinds[name]}") for name, kind in names.items()}
         self._stored: dict[str, str] = {}
+
+    def _open(self, name: str) -> None:
+        """Open a table by its name, or files by their path, which has a slash or an ending of files."""
+        if name.lower().endswith((".csv", ".txt", ".tsv", ".xlsx", ".json")):
+            message = "Spark guesses the types of a text file, and would read a postcode as a number"
+            hint = "give a DataFrame that was read with a schema: spark.read.csv(path, schema=...)"
+            raise InputError(message, hint=hint)
+        self.name = Path(name).name
+        self.server = Cluster(spark := _session())
+        with self.server.explained():
+            is_path = "/" in name or name.endswith((".parquet", ".orc")) or Path(name).exists()
+            if is_path and "`" not in name:
+                self.frame = spark.read.format("orc" if name.endswith(".orc") else "parquet").load(name)
+            else:
+                self.frame = spark.table(name)
 
     def stage(self, columns: Sequence[str]) -> None:
         """Copy some columns into the shared folder, without moving a row between executors."""
@@ -272,24 +284,3 @@ class SparkTable:
 
     def require_comparable(self, columns: Sequence[str]) -> None:
         """Texts of Spark are UTF-8 and compared by their bytes; numbers stay as they are."""
-
-
-def _kind(name: str) -> str:
-    if name.startswith(("decimal", "char", "varchar")):
-        return "decimal" if name.startswith("decimal") else "text"
-    return _KINDS.get(name, f"_{name}")
-
-
-def _refuse_text_files(name: str) -> None:
-    if name.lower().endswith((".csv", ".txt", ".tsv", ".xlsx", ".json")):
-        message = "Spark guesses the types of a text file, and would read a postcode as a number"
-        hint = "give a DataFrame that was read with a schema: spark.read.csv(path, schema=...)"
-        raise InputError(message, hint=hint)
-
-
-def _opened(spark: Any, name: str) -> Any:
-    """A table by its name, or files by their path, which has a slash or an ending of files."""
-    is_path = "/" in name or name.endswith((".parquet", ".orc")) or Path(name).exists()
-    if is_path and "`" not in name:
-        return spark.read.format("orc" if name.endswith(".orc") else "parquet").load(name)
-    return spark.table(name)

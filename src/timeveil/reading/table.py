@@ -206,9 +206,14 @@ class TypedReader:
             typed = time.complete(table[name], axes[name])
             table = table.set_column(self.columns.index(name), pa.field(name, axes[name].type), typed)
         column = table[self._time.column]
-        for derived in self._derived:
-            values = _derived_values(derived.name, axis, column)
-            table = table.append_column(derived.column(self._time.column), values)
+        if self._derived:
+            from timeveil.calendar.axis import civil, derive, instants  # noqa: PLC0415 (a calendar, for few tables)
+
+            # A missing time gets a value for the moment, which is removed again.
+            present = civil(axis, instants(axis, pc.fill_null(column, pa.scalar(0, column.type))))
+            for derived in self._derived:
+                values = emptied(derive(derived.name, present), pc.is_null(column))
+                table = table.append_column(derived.column(self._time.column), values)
         if self._roles.until:
             from timeveil.calendar.axis import durations  # noqa: PLC0415 (a calendar, for few tables)
 
@@ -231,7 +236,11 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
         folder = PrivateFolder()
         draft, final = folder.path / "draft.parquet", folder.path / "rows.parquet"
         try:
-            pieces = _cut(source.batches(reader.columns))
+            pieces = (
+                rows.slice(start, BATCH_ROWS)
+                for rows in source.batches(reader.columns)
+                for start in range(0, max(rows.num_rows, 1), BATCH_ROWS)
+            )
             _write(draft, map(reader.draft, pieces))
             axis = reader.close(lambda: _stored_rows(draft))
             if reader.is_settled:
@@ -256,26 +265,11 @@ def _write(path: Path, tables: Iterator[pa.Table]) -> None:
                 writer.write_table(rows.cast(schema))
 
 
-def _cut(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of bounded size."""
-    for table in tables:
-        for start in range(0, max(table.num_rows, 1), BATCH_ROWS):
-            yield table.slice(start, BATCH_ROWS)
-
-
 def _stored_rows(path: Path) -> Iterator[pa.Table]:
     with pq.ParquetFile(path, pre_buffer=False) as file:
         yield file.schema_arrow.empty_table()
         for batch in file.iter_batches(batch_size=BATCH_ROWS):
             yield pa.Table.from_batches([batch])
-
-
-def _derived_values(name: str, axis: TimeAxis, times: pa.ChunkedArray) -> pa.ChunkedArray:
-    from timeveil.calendar.axis import civil, derive, instants  # noqa: PLC0415 (a calendar, for few tables)
-
-    # A missing time gets a value for the moment, which is removed again.
-    present = pc.fill_null(times, pa.scalar(0, times.type))
-    return emptied(derive(name, civil(axis, instants(axis, present))), pc.is_null(times))
 
 
 @lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
@@ -295,9 +289,14 @@ def fit(
     if repeated := [name for name, count in Counter(names).items() if count > 1 and name in used]:
         message = f"the table has more than one column named {listed(repeated)}"
         raise RolesError(message, hint="give each of them a name of its own", code="column-twice")
-    dropped = _dropped(roles, names)
-    _refuse_clash(roles, dropped)
-    return replace(roles, quasi=roles.quasi_columns, drop=dropped)
+    unused = tuple(dict.fromkeys(name for name in names if name not in used))
+    if roles.drop != REST and (without_role := [name for name in unused if name not in roles.drop]):
+        several = f"{len(without_role)} columns have no role: {listed(without_role)}"
+        message = several if len(without_role) > 1 else f"column {listed(without_role)} has no role"
+        hint = 'give each a role, or leave columns out with {drop} or {drop="rest"}'
+        raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
+    _refuse_clash(roles, unused)
+    return replace(roles, quasi=roles.quasi_columns, drop=unused)
 
 
 def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
@@ -334,20 +333,6 @@ def _refuse_missing_columns(roles: Roles, names: Sequence[str], sheet: str | Non
     if sheet and not near:
         hint = f"name the sheet with {{sheet}}: `{sheet}` was read, the first of several"
     raise RolesError(message, hint=hint, code="column-missing", facts={"missing": missing, "near": near})
-
-
-def _dropped(roles: Roles, names: Sequence[str]) -> tuple[str, ...]:
-    used = set(roles.columns)
-    unused = tuple(dict.fromkeys(name for name in names if name not in used))
-    if roles.drop == REST:
-        return unused
-    if without_role := [name for name in unused if name not in roles.drop]:
-        message = f"column {listed(without_role)} has no role"
-        if len(without_role) > 1:
-            message = f"{len(without_role)} columns have no role: {listed(without_role)}"
-        hint = 'give each a role, or leave columns out with {drop} or {drop="rest"}'
-        raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
-    return tuple(name for name in unused if name in roles.drop)
 
 
 def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:

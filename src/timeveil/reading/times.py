@@ -332,7 +332,7 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
         if fits.any():
             rows, unread = unread[fits], unread[~fits]
             matching = candidates.filter(pa.array(fits))
-            # Arrow reads a point, three digits after it, and an offset without a blank; no plus before a number.
+            # Arrow reads a point and three digits after it; no blank ahead of an offset, no plus of a number.
             if pc.any(pc.match_substring_regex(matching, r"^\+|[.,]\d{4}|,| [Z+-]")).as_py():
                 matching = pc.replace_substring_regex(matching, r"[.,](\d{1,3})\d*", r".\1")
                 matching = pc.replace_substring_regex(matching, r"^\+| ([Z+-])", r"\1")
