@@ -94,7 +94,8 @@ app = typer.Typer(
     name="timeveil",
     cls=Timeveil,
     help="Publish temporal data about people without giving them away.",
-    epilog="Exit codes: 0 done, 1 promise violated, 2 bad usage or input, 3 infeasible, 70 internal error.",
+    epilog="New here? Run `timeveil demo`, which needs no data.\n\n"
+    "Exit codes: 0 done, 1 promise violated, 2 bad usage or input, 3 infeasible, 70 internal error.",
     no_args_is_help=False,
     invoke_without_command=True,
     rich_markup_mode=None,
