@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from timeveil.models.series.method.adaptive import adaptive, representative
+from benchmarks.experiments.series_calls import adaptive, representative
 from timeveil.models.series.method.partition import Partition
 
 K, P = 10, 5

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.experiments.series_baselines import bfp2ka, tga, xu_groups
+from benchmarks.experiments.series_calls import adaptive, kapra, naive, representative
 from benchmarks.experiments.series_judging import drawn_shapes
 from timeveil.models.series.judges.measure import ReleaseSummary
-from timeveil.models.series.method.adaptive import adaptive, representative
-from timeveil.models.series.method.paper import kapra, naive, patterns_in
+from timeveil.models.series.method.paper import patterns_in
 from timeveil.models.series.method.partition import Labels, Matrix, Partition
-from timeveil.models.series.parameters import LEAST_REPRESENTED
+from timeveil.models.series.parameters import LEAST_REPRESENTED, SeriesParameters
 from timeveil.symbols import envelopes, from_letters, positions, symbols_at, to_letters, z_normalised
 
 LEVEL = 20
@@ -43,7 +43,7 @@ def applies(name: str, p: int) -> bool:
 
 def top_down(matrix: Matrix, k: int, p: int) -> Partition:
     """Naive with the groups of Xu et al. in place of a balanced cut."""
-    return patterns_in(xu_groups(matrix, k), matrix, p)
+    return patterns_in(xu_groups(matrix, k), matrix, SeriesParameters(k=k, p=p))
 
 
 @dataclass(frozen=True, slots=True)

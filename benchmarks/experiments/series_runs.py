@@ -15,6 +15,7 @@ from benchmarks.experiments.series_annealing import annealed
 from benchmarks.experiments.series_asking import Answering, Questions, asked
 from benchmarks.experiments.series_asking import short as _short
 from benchmarks.experiments.series_baselines import bfp2ka, tga
+from benchmarks.experiments.series_calls import adaptive
 from benchmarks.experiments.series_judging import drawn_shapes, kept, pattern_loss, value_loss
 from benchmarks.experiments.series_methods import (
     LEVEL,
@@ -30,7 +31,6 @@ from benchmarks.experiments.series_methods import (
 )
 from benchmarks.experiments.series_sources import Source
 from timeveil.models.series.evidence import patterns_of
-from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.paper import recycle, splitting_tree
 from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.symbols import positions, rounded_outward, z_normalised

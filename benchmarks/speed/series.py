@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.paper import kapra
+from benchmarks.experiments.series_calls import adaptive, kapra
 from timeveil.models.series.method.partition import Matrix
 
 K, P, INSTANTS = 10, 5, 10

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from benchmarks.experiments.series_baselines import xu_groups
+from benchmarks.experiments.series_calls import kapra, naive
 from tests.oracles import series as oracle
 
-from timeveil.models.series.method.paper import (
-    Leaves,
-    form_groups,
-    kapra,
-    naive,
-    patterns_in,
-    recycle,
-    splitting_tree,
-)
+from timeveil.models.series.method.paper import Leaves, form_groups, patterns_in, recycle, splitting_tree
 from timeveil.models.series.method.partition import presplit
+from timeveil.models.series.parameters import SeriesParameters
 from timeveil.symbols import (
     envelopes,
     pattern_distance,
@@ -78,7 +72,7 @@ def test_figure_3_the_splitting_tree() -> None:
 
 
 def test_figure_3_the_subgroups_after_post_processing() -> None:
-    found = patterns_in(ONE, TABLE_1, 2, max_level=3, center="median")
+    found = patterns_in(ONE, TABLE_1, SeriesParameters(k=2, p=2, max_level=3, center="median"))
     assert members(found.subgroup) == {(1, 2), (4, 6), (3, 5, 7, 8)}
     letters = [to_letters(found.symbols[s]) for s in found.subgroup]
     assert letters == ["aabbcc"] * 2 + ["ccbbaa", "abbbcc"] * 2 + ["ccbbaa"] * 2
@@ -216,7 +210,7 @@ def test_suppression_never_leaves_fewer_than_k() -> None:
 
 
 def test_naive_gives_a_record_a_pattern_that_is_not_its_own() -> None:
-    found = patterns_in(ONE, TABLE_1, 2, max_level=3, center="median")
+    found = patterns_in(ONE, TABLE_1, SeriesParameters(k=2, p=2, max_level=3, center="median"))
     own = symbols_at(positions_of(TABLE_1, "median"), 3)
     assert to_letters(own[7]) != to_letters(found.symbols[found.subgroup[7]])
     assert not found.own

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from benchmarks.experiments.series_asking import Answering, Questions
 from benchmarks.experiments.series_baselines import bfp2ka, tga, xu_groups
+from benchmarks.experiments.series_calls import kapra, naive
 from benchmarks.experiments.series_methods import Published, by_tga, seen
 from benchmarks.experiments.series_runs import timed
 from benchmarks.experiments.series_sources import SHOTS, matrix_of
@@ -19,7 +20,6 @@ from timeveil.datasets import walk
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.bands import Bands
 from timeveil.models.series.judges.measure import TOLERANCE, ReleaseSummary, Workload
-from timeveil.models.series.method.paper import kapra, naive
 
 NUMBER = 24
 

@@ -21,14 +21,13 @@ from benchmarks.experiments import (
 from benchmarks.experiments.chart import Words
 from benchmarks.experiments.panels import Curve, Panel, panels
 from benchmarks.experiments.series_annealing import annealed
+from benchmarks.experiments.series_calls import adaptive, kapra
 from benchmarks.experiments.series_methods import top_down
 from benchmarks.experiments.series_sources import SHOTS, Source, matrix_of
 from benchmarks.experiments.series_trends import BEYOND, TRENDS, held
 from benchmarks.experiments.tables import MARKED
 
 from timeveil.datasets import walk
-from timeveil.models.series.method.adaptive import adaptive
-from timeveil.models.series.method.paper import kapra
 from timeveil.symbols import pattern_distance
 
 WORDS = Words("Title <1>", "below", "x", "a & b")

@@ -7,7 +7,7 @@ import pytest
 
 import timeveil as tv
 from timeveil import datasets
-from timeveil.models.series.method.in_parts import LEAST_SHARE, cut, part_of
+from timeveil.models.series.method.parts import LEAST_SHARE, cut, part_of
 from timeveil.models.series.parameters import SeriesParameters
 
 LOADS = datasets.load_curves(600, seed=5)

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from timeveil.models.series.method.partition import Partition
-from timeveil.models.series.method.settling import settled_order
+from timeveil.models.series.method.partition import Partition, settled_order
 
 NONE = pa.table({})
 

@@ -9,7 +9,7 @@ from tests.oracles import adaptive as slow
 from timeveil.models.series.method.adaptive import Scores, Seats, refine
 from timeveil.models.series.method.fitting import Alphabet
 from timeveil.models.series.method.starting import Series, start
-from timeveil.symbols import positions, z_normalised
+from timeveil.symbols import Representation
 
 ALPHABET = Alphabet(6)
 
@@ -18,10 +18,9 @@ def seated(seed: int, count: int = 60, instants: int = 5) -> Seats:
     rng = np.random.default_rng(seed)
     matrix = np.cumsum(rng.standard_normal((count, instants)), axis=1)
     matrix[rng.random(count) < 0.1] = 1.0
-    series = Series.of(matrix)
+    series = Series.of(matrix, "mean", Representation(instants))
     layout, _ = start(series, 6, 3, 1.0, lambda doing, share: None)
-    u = positions(z_normalised(matrix[layout.order]))
-    return Seats.of(series.take(layout.order), u, layout, np.zeros(count, np.int64))
+    return Seats.of(series.take(layout.order), layout, np.zeros(count, np.int64))
 
 
 def loss(seats: Seats, price: float) -> float:

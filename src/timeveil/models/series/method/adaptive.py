@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -39,12 +38,13 @@ from timeveil.models.series.method.partition import (
     Matrix,
     Partition,
     balanced_cut,
+    representation_in,
     run_ranges,
     slots_of,
     total_width,
 )
 from timeveil.models.series.method.starting import Axes, Layout, Series, start
-from timeveil.symbols import Center, Representation, positions_of
+from timeveil.models.series.parameters import SeriesParameters
 
 LEAST_LEVEL = 4  # the least number of symbols of a representative, unless fewer are allowed
 LEAF = 64
@@ -62,102 +62,79 @@ BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
 PAIRS_AT_ONCE = 1 << 20
 
 
-def adaptive(
-    matrix: Matrix,
-    k: int,
-    p: int,
-    *,
-    shape_weight: float = 50,
-    effort: int = 1,
-    max_level: int = 20,
-    one_level: int | None = None,
-    center: Center = "mean",
-    representation: Representation | None = None,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> Partition:
-    """Groups of at least k, subgroups of at least p, and a level for each instant of a pattern."""
+def adaptive(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
+    """Groups of at least k, subgroups of at least p, and a level for each instant, or one for all."""
     progress("looking at shapes", 0.0)
-    alphabet, series = Alphabet(max_level, one_level), Series.of(matrix, representation)
-    share = 0.2 if effort else 0.9
-    layout, unit = start(series, k, p, shape_weight, lambda doing, part: progress(doing, 0.05 + share * part))
-    u = positions_of(matrix, center, representation)
-    weights, kinds = (shape_weight, unit, effort, seed), np.zeros(len(matrix), np.int64)
+    series = _series(matrix, parameters)
+    share = 0.2 if parameters.effort else 0.9
+    layout, unit = start(
+        series,
+        parameters.k,
+        parameters.p,
+        _weight(parameters),
+        lambda doing, part: progress(doing, 0.05 + share * part),
+    )
     ahead: Progress = lambda doing, part: progress(doing, 0.3 + 0.65 * part)  # noqa: E731 as short as it can be
-    partition = _improved(u, series, layout, alphabet, weights, kinds, ahead)
+    partition = _improved(series, layout, unit, np.zeros(len(matrix), np.int64), parameters, ahead)
     progress("done", 1.0)
     return partition
 
 
-def improved(
-    partition: Partition,
-    matrix: Matrix,
-    kinds: Labels,
-    *,
-    shape_weight: float = 50,
-    effort: int = 1,
-    max_level: int = 20,
-    one_level: int | None = None,
-    center: Center = "mean",
-    representation: Representation | None = None,
-) -> Partition:
+def improved(partition: Partition, matrix: Matrix, kinds: Labels, parameters: SeriesParameters) -> Partition:
     """A partition of all series, made from one of `adaptive`, improved by swaps of series of one kind."""
-    series, order = Series.of(matrix, representation), np.lexsort((partition.subgroup, partition.group))
+    series, order = _series(matrix, parameters), np.lexsort((partition.subgroup, partition.group))
     groups, subgroups = (
         np.append(np.flatnonzero(np.diff(labels[order], prepend=-1)), len(order))
         for labels in (partition.group, partition.subgroup)
     )
     parent = np.searchsorted(groups, subgroups[:-1], side="right") - 1
     layout = Layout(order, groups, subgroups, parent, Axes(series).features(series, LEAN))
-    u, unit = positions_of(matrix, center, representation), partition.facts["value_unit"] / series.scale
-    improved = _improved(
-        u, series, layout, Alphabet(max_level, one_level), (shape_weight, unit, effort, 0), kinds, silent
-    )
+    unit = partition.facts["value_unit"] / series.scale
+    improved = _improved(series, layout, unit, kinds, parameters, silent)
     return replace(improved, facts={**partition.facts, **improved.facts})
 
 
+def _series(matrix: Matrix, parameters: SeriesParameters) -> Series:
+    return Series.of(matrix, parameters.center, representation_in(parameters, matrix))
+
+
+def _weight(parameters: SeriesParameters) -> float:
+    return parameters.shape_weight if parameters.p > 1 else 0.0  # with p = 1 no shape is published
+
+
 def _improved(
-    u: Matrix,
     series: Series,
     layout: Layout,
-    alphabet: Alphabet,
-    weights: tuple[float, float, int, int],
+    unit: float,
     kinds: Labels,
+    parameters: SeriesParameters,
     progress: Progress,
 ) -> Partition:
     """The layout with patterns, refined by swaps of series of one kind if there is any effort to make."""
-    shape_weight, unit, effort, seed = weights
-    partition = _with_patterns(u, series, layout, alphabet, shape_weight, unit)
-    if not effort:
+    level, weight = None, _weight(parameters)
+    if parameters.method == "representative":
+        level = min(parameters.max_level, max(LEAST_LEVEL, parameters.p + 1))
+    alphabet = Alphabet(parameters.max_level, level)
+    partition = _with_patterns(series, layout, alphabet, weight, unit)
+    if not parameters.effort:
         return partition
-    seats = Seats.of(series.take(layout.order), u[layout.order], layout, kinds[layout.order])
+    seats = Seats.of(series.take(layout.order), layout, kinds[layout.order])
     # `refine` adds up lengths of gaps, which are widths times the root of the number of instants.
-    price = shape_weight * unit * np.sqrt(series.values.shape[1])
-    done = refine(seats, alphabet, price, effort, np.random.default_rng(seed), progress)
+    price = weight * unit * np.sqrt(series.values.shape[1])
+    done = refine(seats, alphabet, price, parameters.effort, np.random.default_rng(0), progress)
     layout = replace(layout, order=layout.order[seats.row])
-    refined = _with_patterns(u, series, layout, alphabet, shape_weight, unit)
+    refined = _with_patterns(series, layout, alphabet, weight, unit)
     refined.facts.update(done, objective_before=partition.facts["objective_after"])
     # Rounds by |V| only estimate what patterns preserve, so refining can end above the start.
     return min(refined, partition, key=lambda option: float(option.facts["objective_after"]))
 
 
-def representative(matrix: Matrix, k: int, p: int, *, max_level: int = 20, **options: Any) -> Partition:
-    """Groups of at least k, subgroups of at least p, and one pattern near the middle of each subgroup."""
-    level = representative_level(max_level, p)
-    return adaptive(matrix, k, p, max_level=max_level, one_level=level, **options)
-
-
-def representative_level(max_level: int, p: int) -> int:
-    """How many symbols a representative has at every instant."""
-    return min(max_level, max(LEAST_LEVEL, p + 1))
-
-
 def _with_patterns(
-    u: Matrix, series: Series, layout: Layout, alphabet: Alphabet, weight: float, unit: float
+    series: Series, layout: Layout, alphabet: Alphabet, weight: float, unit: float
 ) -> Partition:
     """The layout as a partition, with the best pattern of each subgroup."""
-    rows, count = series.take(layout.order), len(u)
-    low, high = run_ranges(u[layout.order], layout.subgroups)
+    rows, count = series.take(layout.order), len(layout.order)
+    low, high = run_ranges(rows.positions, layout.subgroups)
     sums = np.add.reduceat(rows.shapes, layout.subgroups[:-1], dtype=np.float64)
     flats = np.add.reduceat(rows.flat, layout.subgroups[:-1])
     symbols, levels, preserved = best_patterns(alphabet, low, high, sums, flats)
@@ -198,10 +175,10 @@ class Seats:
     kind: Labels
 
     @classmethod
-    def of(cls, series: Series, positions: Floats, layout: Layout, kind: Labels) -> Seats:
+    def of(cls, series: Series, layout: Layout, kind: Labels) -> Seats:
         """The series of a layout, in its order."""
         shapes = np.column_stack([series.shapes, series.flat])
-        positions = np.minimum(positions, BELOW_ONE).astype(np.float32)
+        positions = np.minimum(series.positions, BELOW_ONE).astype(np.float32)
         features, subgroup = layout.features[layout.order], layout.subgroup
         row, group = np.arange(len(subgroup)), layout.parent[subgroup]
         return cls(series.values, shapes, positions, features, row, layout, subgroup, group, kind)

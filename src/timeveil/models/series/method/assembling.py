@@ -19,15 +19,21 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.errors import RolesError
 from timeveil.models.series.method.diversity import diversified
-from timeveil.models.series.method.means import group_means
-from timeveil.models.series.method.partition import Labels, Partition, Symbols, numbered_as_met
-from timeveil.models.series.method.quasi import Quasi
-from timeveil.models.series.method.settling import group_numbers
+from timeveil.models.series.method.partition import (
+    Labels,
+    Matrix,
+    Partition,
+    Symbols,
+    group_numbers,
+    numbered_as_met,
+)
+from timeveil.models.series.method.parts import Quasi
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection
 from timeveil.symbols import LETTERS, envelopes, representation_of, rounded_outward
 
 ASCII = np.frombuffer(LETTERS.encode(), np.uint8)
+OUTER_STEPS = 2  # of a mean, at both ends
 Customised = tuple[tuple[str, ...], tuple[str, ...]]
 """The instants whose values, and those whose pattern, are published."""
 
@@ -145,6 +151,33 @@ def assemble(
     entries = _entries(collection, order, group, subgroup)
     ledger = Ledger("series", entries, relation, quasi.mappings, facts)
     return Release(promise, manifest, {"data": data}), ledger
+
+
+def group_means(matrix: Matrix, group: Labels, low: Matrix, high: Matrix) -> Matrix:
+    """Per group and instant the rounded mean, nan where it is not published; -1 is in no group.
+
+    A mean of n values shows the last one to anyone who knows the others, so it is rounded to the nearest of
+    n + 1 steps from the lowest to the highest bound: then the others learn at most on which side of one point
+    the last value is. The first and the last two steps are not published (dominance): there one member could
+    have most of the distance of all from a bound. Where both bounds are equal the mean adds nothing.
+
+    >>> values, low, high = np.array([[0.0], [2.0], [2.5], [4.0]]), np.zeros((1, 1)), np.full((1, 1), 4.0)
+    >>> group_means(values, np.zeros(4, np.int64), low, high).tolist()
+    [[2.0]]
+    """
+    size = np.bincount(group[group >= 0])
+    starts, means = np.cumsum(size) - size, np.full(low.shape, np.nan)
+    for instant in range(matrix.shape[1]) if len(size) else ():
+        # Sorted by value: a sum of floats depends on their order, and that of the rows must not show.
+        order = np.lexsort((matrix[:, instant], group))
+        order = order[np.searchsorted(group[order], 0) :]
+        bottom, width = low[:, instant], high[:, instant] - low[:, instant]
+        flat = width == 0
+        share = (matrix[order, instant] - bottom[group[order]]) / np.where(flat, 1.0, width)[group[order]]
+        step = np.floor(np.add.reduceat(share, starts) + 0.5)
+        inner = (step >= OUTER_STEPS) & (step <= size - OUTER_STEPS)
+        means[:, instant] = np.where(flat, bottom, np.where(inner, bottom + width * (step / size), np.nan))
+    return means
 
 
 def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, Symbols, Labels]:

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from timeveil.errors import InfeasibleError, InputError
-from timeveil.models.series.method.adaptive import improved, representative_level
+from timeveil.models.series.method.adaptive import improved
 from timeveil.models.series.method.paper import agreeing_levels
 from timeveil.models.series.method.partition import (
     Flags,
@@ -41,13 +40,14 @@ from timeveil.models.series.method.partition import (
     Partition,
     equal_before,
     principal,
+    representation_in,
     run_ranges,
     runs_of,
     scaled,
 )
 from timeveil.models.series.parameters import WEIGHING, SeriesParameters
 from timeveil.reading.encoding import encode, numbers
-from timeveil.symbols import positions_of, representation_of, symbols_at, unit_shapes
+from timeveil.symbols import positions_of, symbols_at, unit_shapes
 
 AXES = 4  # the widest axes that a cut is tried along; for one column the first will do
 
@@ -132,20 +132,14 @@ def _with_patterns(
     partition: Partition, matrix: Matrix, new: list[Labels], categories: Labels, parameters: SeriesParameters
 ) -> Partition:
     """The partition with patterns for its new cells, as the method gives them."""
-    most, center = parameters.max_level, parameters.center
-    representation = representation_of(parameters.as_arguments(), matrix.shape[1])
     if parameters.method in WEIGHING:
         # Swaps of series with the same categories leave every cell as diverse as it is.
         kinds = np.unique(categories, axis=0, return_inverse=True)[1].ravel()
-        is_mean = parameters.method == "representative"
-        one_level = representative_level(most, parameters.p) if is_mean else None
-        weight = parameters.shape_weight if parameters.p > 1 else 0.0
-        options: dict[str, Any] = {"shape_weight": weight, "effort": parameters.effort, "center": center}
-        options |= {"max_level": most, "one_level": one_level, "representation": representation}
-        return improved(partition, matrix, kinds, **options)
+        return improved(partition, matrix, kinds, parameters)
     rows, bounds = np.concatenate(new), np.append(0, np.cumsum([len(cell) for cell in new]))
-    low, high = run_ranges(positions_of(matrix[rows], center, representation), bounds)
-    level = agreeing_levels(low, high, np.ones(len(low), np.int64), most)
+    u = positions_of(matrix[rows], parameters.center, representation_in(parameters, matrix))
+    low, high = run_ranges(u, bounds)
+    level = agreeing_levels(low, high, np.ones(len(low), np.int64), parameters.max_level)
     levels = np.repeat(level[:, None], low.shape[1], axis=1).astype(np.uint8)
     symbols = np.vstack([partition.symbols, symbols_at(low, levels)])
     return replace(partition, symbols=symbols, levels=np.vstack([partition.levels, levels]))

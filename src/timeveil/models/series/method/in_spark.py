@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.roles import Roles
-from timeveil.models.series.method.in_parts import Cut, part_of
 from timeveil.models.series.method.partition import Labels, Partition
+from timeveil.models.series.method.parts import Cut, part_of
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import collect, read_series
 from timeveil.reading.spark_people import PeopleInSpark

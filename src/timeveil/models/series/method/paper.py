@@ -47,12 +47,14 @@ from timeveil.models.series.method.partition import (
     equal_before,
     numbered_as_met,
     presplit,
+    representation_in,
     run_ranges,
     runs_of,
     scaled,
     slots_of,
 )
-from timeveil.symbols import Center, Representation, pattern_distance, positions_of, reconstructed, symbols_at
+from timeveil.models.series.parameters import SeriesParameters
+from timeveil.symbols import pattern_distance, positions_of, reconstructed, symbols_at
 
 EQUALLY_FAR = 1e-12
 ROOM = 2**62
@@ -73,45 +75,25 @@ class Leaves:
     undersized: Flags
 
 
-def naive(
-    matrix: Matrix,
-    k: int,
-    p: int,
-    *,
-    max_level: int = 20,
-    center: Center = "mean",
-    representation: Representation | None = None,
-    progress: Progress = silent,
-) -> Partition:
+def naive(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
     """Groups of k with subgroups of p, groups first; nobody is suppressed."""
     progress("cutting by value", 0.0)
-    group = presplit(scaled(matrix), np.zeros(len(matrix), np.int64), k)
+    group = presplit(scaled(matrix), np.zeros(len(matrix), np.int64), parameters.k)
     progress("finding patterns", 0.4)
-    partition = patterns_in(
-        group, matrix, p, max_level=max_level, center=center, representation=representation
-    )
+    partition = patterns_in(group, matrix, parameters)
     progress("done", 1.0)
     return partition
 
 
-def patterns_in(
-    group: Labels,
-    matrix: Matrix,
-    p: int,
-    *,
-    max_level: int = 20,
-    center: Center = "mean",
-    representation: Representation | None = None,
-) -> Partition:
+def patterns_in(group: Labels, matrix: Matrix, parameters: SeriesParameters) -> Partition:
     """Patterns and subgroups in the groups of series."""
-    u = positions_of(matrix, center, representation)
-    leaves = splitting_tree(u, group, p, max_level)
+    representation = representation_in(parameters, matrix)
+    u = positions_of(matrix, parameters.center, representation)
+    leaves = splitting_tree(u, group, parameters.p, parameters.max_level)
     rows, bounds = runs_of(leaves.of)
     first = rows[bounds[:-1]]
     symbols = symbols_at(u[first], leaves.level[:, None])
-    shapes = reconstructed(symbols, leaves.level[:, None])
-    if representation:
-        shapes = representation.sequence(shapes)
+    shapes = representation.sequence(reconstructed(symbols, leaves.level[:, None]))
     joins = _most_similar(shapes, np.diff(bounds), leaves, group[first])
     used, subgroup = np.unique(joins[leaves.of], return_inverse=True)
     levels = np.repeat(leaves.level[used][:, None], u.shape[1], axis=1)
@@ -149,20 +131,17 @@ def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -
     return joins
 
 
-def kapra(
-    matrix: Matrix,
-    k: int,
-    p: int,
-    *,
-    max_level: int = 20,
-    center: Center = "mean",
-    representation: Representation | None = None,
-    progress: Progress = silent,
-) -> Partition:
+def kapra(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
     """Groups of k with subgroups of p, patterns first; every pattern is each member's own."""
+    k, p, max_level = parameters.k, parameters.p, parameters.max_level
     progress("finding patterns", 0.0)
-    u = positions_of(matrix, center, representation)
-    leaves = _leaves(u, k, p, max_level)
+    u = positions_of(matrix, parameters.center, representation_in(parameters, matrix))
+    everyone = np.zeros(len(u), np.int64)
+    leaves = recycle(u, splitting_tree(u, everyone, p, max_level), p)
+    if np.count_nonzero(leaves.of >= 0) < k:
+        extremes = u.min(axis=0, keepdims=True), u.max(axis=0, keepdims=True)
+        level = agreeing_levels(*extremes, np.ones(1, np.int64), max_level)
+        leaves = Leaves(everyone, level.astype(np.uint8), np.zeros(1, np.bool_))
     progress("cutting by value", 0.4)
     values = scaled(matrix)
     subgroup = presplit(values, leaves.of, p)
@@ -177,17 +156,6 @@ def kapra(
     facts = {"patterns": len(leaves.level), "suppressed": len(matrix) - len(rows)}
     progress("done", 1.0)
     return Partition(group, subgroup, symbols_at(u[first], levels), levels, own=True, facts=facts)
-
-
-def _leaves(u: Matrix, k: int, p: int, max_level: int) -> Leaves:
-    """Leaves of p or more, for at least k series."""
-    everyone = np.zeros(len(u), np.int64)
-    leaves = recycle(u, splitting_tree(u, everyone, p, max_level), p)
-    if np.count_nonzero(leaves.of >= 0) >= k:
-        return leaves
-    extremes = u.min(axis=0, keepdims=True), u.max(axis=0, keepdims=True)
-    level = agreeing_levels(*extremes, np.ones(1, np.int64), max_level)
-    return Leaves(everyone, level.astype(np.uint8), np.zeros(1, np.bool_))
 
 
 def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:

@@ -17,7 +17,7 @@ Cost: that of the method; reading, envelopes and ordering are a few sorts of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -31,22 +31,19 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError, RolesError
-from timeveil.models.series.method.adaptive import adaptive, representative
+from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.assembling import Customised, assemble, ends_of, require_free_names
 from timeveil.models.series.method.diversity import columns_to_group
 from timeveil.models.series.method.grouping import categories_of, eligible, regrouped
-from timeveil.models.series.method.in_parts import cut, part_of
 from timeveil.models.series.method.paper import kapra, naive
-from timeveil.models.series.method.partition import Labels, Matrix, Partition, side_by_side
-from timeveil.models.series.method.people import in_layers, layers_of, require_k_series
-from timeveil.models.series.method.quasi import Quasi
-from timeveil.models.series.method.settling import settled_order
+from timeveil.models.series.method.partition import Labels, Matrix, Partition, settled_order, side_by_side
+from timeveil.models.series.method.parts import Quasi, cut, each_alone, layers_of, part_of, require_k_series
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
 from timeveil.reading.risks import refuse_repetition, with_risks
 from timeveil.symbols import representation_of
 
-METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": representative}
+METHODS = {"adaptive": adaptive, "kapra": kapra, "naive": naive, "representative": adaptive}
 
 
 def anonymize_series(
@@ -144,12 +141,10 @@ def anonymize_series(
     published = published_instants(parameters, collection.instants)
     require_free_names(collection.instants, relation.roles, ends_of(parameters))
     grouped = columns_to_group(collection.attributes, sensitive, parameters)
+    form = partial(_partition, roles=relation.roles, grouped=grouped, parameters=parameters)
     # Of all work a tenth is behind before the method, and 85 % after it.
-    labelled = relation.roles.quasi_columns
-    form = partial(_partition, sensitive=sensitive, grouped=grouped, labelled=labelled, parameters=parameters)
-    partition = _in_parts(
-        collection, form, parameters, people, lambda doing, share: progress(doing, 0.1 + 0.75 * share)
-    )
+    ahead: Progress = lambda doing, share: progress(doing, 0.1 + 0.75 * share)  # noqa: E731 as short as it can be
+    partition = _in_parts(collection, form, parameters, people, ahead)
     progress("publishing", 0.85)
     pair = assemble(parameters, relation, collection, published, partition, grouped, seed)
     progress("done", 1.0)
@@ -174,35 +169,30 @@ def _in_parts(
         return side_by_side(collection.size, in_spark.grouped(people, cuts, parameters, form), "parts")
     if cuts is None:
         return form(collection, progress=progress)
-    part = part_of(collection.matrix, parameters, cuts)
 
-    def formed() -> Iterator[tuple[Labels, Partition]]:
-        for number in range(int(part.max()) + 1):
-            progress("forming groups", number / (part.max() + 1))
-            rows = np.flatnonzero(part == number)
-            attributes = collection.attributes.take(pa.array(rows))
-            yield rows, form(replace(collection, matrix=collection.matrix[rows], attributes=attributes))
+    def formed(rows: Labels, _: Progress) -> Partition:
+        attributes = collection.attributes.take(pa.array(rows))
+        return form(replace(collection, matrix=collection.matrix[rows], attributes=attributes))
 
-    return side_by_side(collection.size, formed(), "parts")
+    return each_alone(part_of(collection.matrix, parameters, cuts), formed, "parts", progress)
 
 
 def _partition(
     collection: Collection,
     *,
-    sensitive: tuple[str, ...],
+    roles: Roles,
     grouped: tuple[str, ...],
-    labelled: tuple[str, ...],
     parameters: SeriesParameters,
     progress: Progress = silent,
 ) -> Partition:
     """The partition of the series; nobody is twice in a group."""
     matrix, attributes = collection.matrix, collection.attributes
-    quasi = Quasi(attributes, labelled, parameters.hierarchies)
+    quasi = Quasi(attributes, roles.quasi_columns, parameters.hierarchies)
     categories = categories_of(attributes, grouped, len(matrix))
 
     def formed(rows: Labels, progress: Progress) -> Partition:
         """Groups of these series alone."""
-        order = settled_order(matrix[rows], attributes.take(pa.array(rows)), sensitive)
+        order = settled_order(matrix[rows], attributes.take(pa.array(rows)), tuple(roles.sensitive))
         order = eligible(order, categories[rows], parameters)
         values, settled = matrix[rows[order]], categories[rows[order]]
         partition = partitioned(values, parameters, progress)
@@ -213,24 +203,16 @@ def _partition(
         region = quasi.regions(rows, parameters.k)
         if grouped or not region.any():
             return formed(rows, progress)
-        return in_layers(region, lambda part, _: formed(rows[part], silent), progress, "regions")
+        return each_alone(region, lambda part, _: formed(rows[part], silent), "regions", progress)
 
     if collection.person is None:
         return in_regions(np.arange(len(matrix)), progress)
-    return in_layers(layers_of(matrix, attributes, collection.person), in_regions, progress)
+    return each_alone(layers_of(matrix, attributes, collection.person), in_regions, "layers", progress)
 
 
 def partitioned(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
     """Groups, subgroups and patterns by the method of the parameters."""
-    options: dict[str, Any] = {"max_level": parameters.max_level, "center": parameters.center}
-    options["representation"] = representation_of(parameters.as_arguments(), matrix.shape[1])
-    # The parameters that only some methods have are declared with those methods.
-    for name, line in SeriesParameters.table().items():
-        if parameters.method in line.methods:
-            options[name] = getattr(parameters, name)
-    if parameters.p == 1 and "shape_weight" in options:
-        options["shape_weight"] = 0.0  # no shape is published
-    return METHODS[parameters.method](matrix, parameters.k, parameters.p, progress=progress, **options)
+    return METHODS[parameters.method](matrix, parameters, progress)
 
 
 def published_instants(parameters: SeriesParameters, instants: Sequence[str]) -> Customised:

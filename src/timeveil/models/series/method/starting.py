@@ -14,7 +14,7 @@ import numpy as np
 
 from timeveil.domain.wording import Progress
 from timeveil.models.series.method.partition import Floats, Labels, balanced_cut, gather_nearest, total_width
-from timeveil.symbols import Representation, power_of_two, unit_shapes
+from timeveil.symbols import Center, Representation, positions_of, power_of_two, unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
 AXES = 12
@@ -32,18 +32,18 @@ ROWS_AT_ONCE = 1 << 16
 class Series:
     """The matrix ready for work: values of deviation 1, unit centred shapes, and which series have none.
 
-    A shape is the sequence of the features that patterns show, usually the values.
-
-    The values of the matrix are these times `scale`, apart from where 0 is.
+    A shape is the sequence of the features that patterns show, usually the values; `positions` are theirs on
+    the normal curve. The values of the matrix are these times `scale`, apart from where 0 is.
     """
 
     values: Floats
     shapes: Floats
     flat: Floats
+    positions: Floats
     scale: float
 
     @classmethod
-    def of(cls, matrix: Floats, representation: Representation | None = None) -> Series:
+    def of(cls, matrix: Floats, center: Center, representation: Representation) -> Series:
         """Scale values so that no square overflows, and work out the shapes."""
         power = float(power_of_two(matrix.min(), matrix.max()))
         middle = float((matrix / power).mean())
@@ -52,16 +52,15 @@ class Series:
         for first in range(0, len(matrix), ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
             values[rows] = (matrix[rows] / power - middle) / deviation
-            part = unit_shapes(matrix[rows])
-            part = unit_shapes(representation.features(part)) if representation else part
-            parts.append(part.astype(np.float32))
+            features = representation.features(unit_shapes(matrix[rows]))
+            parts.append(unit_shapes(features).astype(np.float32))
         shapes = np.concatenate(parts)
         flat: Floats = np.asarray(~shapes.any(axis=1), np.float32)
-        return cls(values, shapes, flat, power * deviation)
+        return cls(values, shapes, flat, positions_of(matrix, center, representation), power * deviation)
 
     def take(self, rows: Labels) -> Series:
         """These rows, in this order."""
-        return Series(self.values[rows], self.shapes[rows], self.flat[rows], self.scale)
+        return Series(self.values[rows], self.shapes[rows], self.flat[rows], self.positions[rows], self.scale)
 
 
 @dataclass(frozen=True, slots=True)

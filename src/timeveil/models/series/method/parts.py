@@ -1,0 +1,192 @@
+"""Parts of the series that are grouped alone: layers, regions, and similar series where they are many.
+
+Groups are those of a part, so whatever a method promises of its groups holds in each; parts follow from
+content.
+
+Layers: no group may have two series of one person, such as the days of a household, so that k, p and the
+chance of an outsider are about people. Series are dealt to as many layers as anyone has series: those of a
+person, from low to high, to one layer after the other.
+
+Regions: all series of a group show the same labels of quasi-identifiers, column by column the finest that
+contains the values of all members. Series are divided by their quasi-identifiers into regions of several
+times k, so that labels stay fine while groups can be near in value. Cells of categories need the whole table,
+so that with those there is one region.
+
+Parts: all series are halved at the instant at which they vary most, and each half again, until there are as
+many parts as asked for (a coarse k-d tree). Shapes are cut where patterns are published, values where none
+are. A part has at least `LEAST_SHARE` times k series, so that few are far from all others of their part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeveil.domain.release import row_keys
+from timeveil.domain.wording import Progress, silent
+from timeveil.errors import InfeasibleError
+from timeveil.models.series.method.partition import (
+    Floats,
+    Labels,
+    Matrix,
+    Partition,
+    by_values,
+    runs_of,
+    side_by_side,
+)
+from timeveil.models.series.parameters import SeriesParameters
+from timeveil.reading.collection import Collection
+from timeveil.recoding.groups import (
+    Ladder,
+    deepest,
+    hierarchies_for,
+    listed_levels,
+    partition,
+    usual_hierarchy,
+)
+from timeveil.symbols import z_normalised
+
+REGION = 8  # series of a region at least, in multiples of k
+LEAST_SHARE = 20
+Cut = tuple[int, float, Any, Any] | None
+"""An instant, a bound, and the cuts of those up to it and of those above; None where nothing is cut."""
+Formed = Callable[[Labels, Progress], Partition]  # the groups of some series alone
+
+
+def require_k_series(collection: Collection, k: int) -> None:
+    """Refuse tables of fewer than k series, or of which one person has too many."""
+    series = collection.size
+    most = 1 if collection.person is None or not series else int(np.bincount(collection.person).max())
+    if most > 1 and series // most < k:
+        share = f"one person has {most:,} of {series:,} series, more than 1 in {k}"
+        raise InfeasibleError(
+            f"{share}, so they cannot all be in groups of {k} different people",
+            hint=f"lower {{k}} to at most {series // most}, or leave out some series of that person",
+            code="too-few-people",
+            facts={"people": series // most, "k": k, "best_k": series // most},
+        )
+    if series < k:
+        count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
+        hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
+        message = f"the table holds {count}, so no envelope can be shared by {k}"
+        hint = hints.get(series, f"lower {{k}} to at most {series}")
+        facts = {"people": series, "k": k, "best_k": series}
+        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
+
+
+def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
+    """The layer of each series, from 0; what decides is content, not the order of rows or people.
+
+    >>> layers_of(np.array([[1.0], [2.0], [3.0], [4.0]]), pa.table({}), np.array([0, 1, 0, 2])).tolist()
+    [0, 0, 1, 1]
+    """
+    order, runs = by_values(matrix)
+    content = np.empty(len(matrix), np.int64)
+    content[order] = runs
+    if attributes.num_columns:
+        pairs = np.column_stack([content, row_keys(attributes)])
+        content = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    # The series of each person follow each other, from low to high; equal ones are interchangeable.
+    rows = np.lexsort((content, matrix.mean(axis=1), person))
+    series = np.split(rows, np.flatnonzero(np.diff(person[rows])) + 1)
+    series.sort(key=lambda members: content[members].tolist())
+    layer = np.empty(len(matrix), np.int64)
+    layer[np.concatenate(series)] = np.arange(len(matrix)) % max(map(len, series))
+    return layer
+
+
+def each_alone(part: Labels, formed: Formed, noun: str, progress: Progress) -> Partition:
+    """The groups of all parts side by side; `noun` is what the facts call the parts."""
+    parts = int(part.max()) + 1
+
+    def partitions() -> Iterator[tuple[Labels, Partition]]:
+        for number in range(parts):
+            progress("forming groups", number / parts)
+            rows = np.flatnonzero(part == number)
+            yield rows, formed(rows, silent)
+
+    return side_by_side(len(part), partitions(), noun)
+
+
+class Quasi:
+    """The quasi-identifiers of some series, with their labels at every level."""
+
+    def __init__(
+        self, attributes: pa.Table, names: tuple[str, ...], sources: Mapping[str, Any] | None
+    ) -> None:
+        hierarchies = hierarchies_for(names, sources)
+        self.ladders, self._paths = list[Ladder](), list[Labels]()
+        for name in names:
+            usual = usual_hierarchy(attributes.schema.field(name).type)
+            ladder = Ladder(name, hierarchies.get(name) or usual)
+            ladder.learn(attributes[name])
+            self.ladders.append(ladder)
+            self._paths.append(ladder.paths(attributes[name]))
+
+    def regions(self, rows: Labels, k: int) -> Labels:
+        """The region of each of these series, from 0."""
+        region = np.zeros(len(rows), np.int64)
+        paths = [path[:, rows] for path in self._paths]
+        parts = partition(paths, region, REGION * k, 1, range(len(paths))) if paths else ()
+        for number, (members, _) in enumerate(parts):
+            region[members] = number
+        return region
+
+    def labelled(self, attributes: pa.Table, group: Labels) -> tuple[pa.Table, dict[str, Any]]:
+        """The attributes with the labels of groups in place of values; the labels by column and level."""
+        levels, (rows, bounds) = {}, runs_of(group)
+        for ladder, path in zip(self.ladders, self._paths, strict=True):
+            labels, texts = [], np.full(len(group), None, object)
+            for members in np.split(rows, bounds[1:-1]):
+                depth = deepest(path[:, members], 0)
+                labels.append(ladder.label(depth, path[depth, members[0]]))
+                texts[members] = labels[-1].text
+            index = attributes.column_names.index(ladder.name)
+            attributes = attributes.set_column(index, ladder.name, pa.array(texts, pa.string()))
+            levels[ladder.name] = listed_levels(ladder, labels)
+        return attributes, levels
+
+    @property
+    def mappings(self) -> dict[str, pa.Table]:
+        """For the ledger: per column its values with their labels."""
+        return {ladder.name: ladder.mapping for ladder in self.ladders}
+
+
+def cut(matrix: Matrix, parameters: SeriesParameters, parts: int) -> Cut:
+    """How series are cut into so many parts, or fewer if they would be too small."""
+    least = LEAST_SHARE * parameters.k
+
+    def halved(features: Floats, parts: int) -> Cut:
+        if parts == 1 or len(features) < 2 * least:
+            return None
+        below = parts // 2
+        instant = int(np.argmax(features.std(axis=0)))
+        bound = float(np.quantile(features[:, instant], below / parts, method="lower"))
+        low = features[:, instant] <= bound
+        if min(np.count_nonzero(low), np.count_nonzero(~low)) < least:
+            return None
+        return instant, bound, halved(features[low], below), halved(features[~low], parts - below)
+
+    return halved(_features(matrix, parameters), parts)
+
+
+def part_of(matrix: Matrix, parameters: SeriesParameters, cuts: Cut) -> Labels:
+    """The part of each series, from 0."""
+    features, part, parts = _features(matrix, parameters), np.zeros(len(matrix), np.int64), 0
+    waiting = [(np.arange(len(matrix)), cuts)]
+    while waiting:
+        rows, cuts = waiting.pop()
+        if cuts is None:
+            part[rows], parts = parts, parts + 1
+            continue
+        instant, bound, low, high = cuts
+        above = features[rows, instant] > bound
+        waiting += [(rows[above], high), (rows[~above], low)]
+    return part
+
+
+def _features(matrix: Matrix, parameters: SeriesParameters) -> Floats:
+    return matrix if parameters.p == 1 else z_normalised(matrix, parameters.center)
