@@ -12,7 +12,7 @@ from tests.oracles.series_queries import shape_distance
 
 import timeveil as tv
 from timeveil.errors import ParameterError
-from timeveil.models.series.judges.distances import distance_bounds, distances
+from timeveil.models.series.judges.features import distance_bounds, distances
 
 
 @pytest.mark.parametrize("name", ["euclidean", "dtw"])

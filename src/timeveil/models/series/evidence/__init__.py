@@ -23,7 +23,14 @@ from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.evidence.codes import Coded, Integers, encode, mismatch, within_room
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import columns_of, promised
-from timeveil.models.series.evidence.original import ABSENT, Floats, Series, series_of
+from timeveil.models.series.evidence.original import (
+    ABSENT,
+    Floats,
+    Series,
+    encode_numbers,
+    floats_of,
+    series_of,
+)
 from timeveil.symbols import (
     LETTERS,
     MOST_LEVELS,
@@ -34,6 +41,7 @@ from timeveil.symbols import (
     representation_of,
 )
 
+__all__ = ["ABSENT", "Floats", "Integers", "Series", "encode_numbers", "floats_of", "series_of"]
 Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]

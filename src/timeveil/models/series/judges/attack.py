@@ -29,12 +29,10 @@ from timeveil.errors import InputError
 from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
-from timeveil.models.series.evidence import Evidence, Mask, Published, Records, Symbols
-from timeveil.models.series.evidence.original import Floats, floats_of
+from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Records, Symbols, floats_of
 from timeveil.models.series.judges.features import bad
-from timeveil.models.series.judges.labels import known_sides
+from timeveil.models.series.judges.labels import known_sides, owned_rows, told_together
 from timeveil.models.series.judges.means import left_to_the_last
-from timeveil.models.series.judges.owners import Owners, told_together
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions_of, symbols_at, unit_shapes
 
@@ -123,14 +121,14 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     before, after = _candidates(evidence, adversary, mask)
     targets = _targets(len(matrix), adversary.sample, (before, after.counts), rng)
     pairs = after.fits(targets)
-    pattern_instants = published.pattern[np.isin(published.pattern, _known_shape(adversary, published))]
+    pattern_instants = np.intersect1d(published.pattern, _known_shape(adversary, published))
     if adversary.pattern and len(pattern_instants) and not published.own_patterns:
         pairs = _nearest(records, targets, pairs, pattern_instants)
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
     columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
     looked_for, rows_per_own = 0, np.ones(len(targets), dtype=np.int64)
-    whose = Owners(evidence) if evidence.release.manifest["series"].get("several") else None
+    owned = owned_rows(evidence) if evidence.release.manifest["series"].get("several") else None
     for person, run in pairs:
         # All pairs of a person are neighbours: where those of each begin.
         begins = np.flatnonzero(np.diff(person, prepend=-1))
@@ -138,10 +136,10 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         looked_for += len(people)
         evidence.progress("looking for people", 0.2 + 0.8 * looked_for / len(targets))
         rows[people] = np.add.reduceat(published.rows[run], begins)
-        if whose is None:
+        if owned is None:
             right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
         else:
-            own_rows = np.add.reduceat(whose.rows_of(targets[person], run), begins)
+            own_rows = np.add.reduceat(owned(targets[person], run), begins)
             right[people], rows_per_own[people] = own_rows > 0, np.maximum(own_rows, 1)
         for column in columns.values():
             column.add(people, begins, person, run)

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import Mask
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import Floats, Integers, Mask
 
 LEAST, MOST = 0.01, 0.2  # shares of the series that a question is to select
 

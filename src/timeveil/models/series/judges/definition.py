@@ -23,8 +23,7 @@ from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Evidence, Mask, Symbols
-from timeveil.models.series.evidence.original import ABSENT, Floats, encode_numbers
+from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
 from timeveil.models.series.judges.labels import check_contents
 from timeveil.models.series.judges.means import check_against
 from timeveil.symbols import MOST_LEVELS

@@ -33,10 +33,17 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import Integers
 from timeveil.evidence.published import require
-from timeveil.models.series.evidence import Bounds, Evidence, Mask, Published, Symbols, cell_bounds
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import (
+    Bounds,
+    Evidence,
+    Floats,
+    Integers,
+    Mask,
+    Published,
+    Symbols,
+    cell_bounds,
+)
 from timeveil.models.series.judges.features import Range, bad, ends
 from timeveil.symbols import LETTERS, positions, z_normalised
 

@@ -13,9 +13,9 @@ can be anything, or nothing at all: a series without a value fits no range.
 from __future__ import annotations
 
 import ast
-import math
 import operator
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from timeveil.models.series.evidence import Bounds, Mask
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import Floats, Mask
 from timeveil.models.series.judges.features import bad
 
 LONGEST = 500  # characters of an expression
@@ -155,8 +154,8 @@ def _refuse_foreign(node: ast.AST, text: str) -> None:
     """Anything that is not arithmetic, by what it is called in Python's grammar."""
     signs = ast.UAdd | ast.USub | ast.Load
     if isinstance(node, ast.Constant):
-        kind = type(node.value)
-        if kind in (int, float) and math.isfinite(_as_float(node.value)):
+        number = node.value
+        if type(number) in (int, float) and abs(number) <= sys.float_info.max:  # type: ignore[arg-type]
             return
         raise bad(f"`{text}` has a constant that is not a finite number", _HINT)
     if isinstance(node, signs | ast.Name | ast.BinOp | ast.UnaryOp) or type(node) in _OPERATIONS:
@@ -165,31 +164,18 @@ def _refuse_foreign(node: ast.AST, text: str) -> None:
     raise bad(f"`{part or text}` is not arithmetic of instants", _HINT)
 
 
-def _as_float(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
-
-
 def shares(
-    expressions: Sequence[tuple[Expression, float, float]], bounds: Mapping[str, Bounds], rows: int
+    expressions: Sequence[tuple[Expression, float, float]], names: Sequence[str], low: Floats, high: Floats
 ) -> Floats:
     """Per row the share of its values, spread evenly and independently over its bounds, that fits all ranges.
 
-    The points are the same for every row and every call.
+    A column is an instant of `names`. The points are the same for every row and every call.
     """
-    names = list(dict.fromkeys(name for expression, _, _ in expressions for name in expression.instants))
-    points = np.random.default_rng(0).random((POINTS, len(names)))
-    fits = np.zeros(rows)
-    for point in points:
-        drawn = {}
-        for share, name in zip(point, names, strict=True):
-            low, high = bounds[name]
-            drawn[name] = low + share * (high - low)
-        inside = np.ones(rows, dtype=bool)
+    fits = np.zeros(len(low))
+    for point in np.random.default_rng(0).random((POINTS, len(names))):
+        drawn, inside = low + point * (high - low), np.ones(len(low), dtype=bool)
         for expression, least, most in expressions:
-            value = expression.value(np.column_stack([drawn[name] for name in expression.instants]))
+            value = expression.value(drawn[:, [names.index(name) for name in expression.instants]])
             inside &= (value >= least) & (value <= most)
         fits += inside
     return fits / POINTS

@@ -11,6 +11,11 @@ A pattern is a vector of features, each a number computed from the z-normalised 
 
 `FEATURES` has them; a further one is a class with the same methods. Bounds are by interval arithmetic: for
 any values within their bounds, the feature is within its bounds.
+
+Shapes are compared by the cosine of their features, as in the paper, or by their z-normalised values:
+`euclidean` is the root mean square of the differences, instant by instant, and `dtw` (dynamic time warping)
+the same along the best warping, in which an instant may meet several that follow each other, at a cost of
+rows times the square of the instants.
 """
 
 from __future__ import annotations
@@ -24,13 +29,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from timeveil.errors import ErrorCode, ParameterError, raising
-from timeveil.models.series.evidence import Bounds, Cells
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import Bounds, Cells, Floats
 
 Names: TypeAlias = tuple[str, ...]  # the instants of a series
 Range: TypeAlias = tuple[float | None, float | None]
 """The two ends of a range, both included; None leaves a side open."""
 TINY = 1e-12
+DISTANCES = ("cosine", "euclidean", "dtw")
 ROUNDING = 1e-9  # the rounding error of a distance; its bounds are taken to be this much wider
 
 
@@ -189,6 +194,56 @@ def feature(name: str) -> Feature:
     if not isinstance(name, str) or name not in FEATURES:
         raise bad(f"there are no features called `{name}`", f"use one of {', '.join(FEATURES)}")
     return FEATURES[name]
+
+
+def check_distance(name: object) -> str:
+    """The name of a distance."""
+    if not isinstance(name, str) or name not in DISTANCES:
+        raise bad(f"there is no distance called `{name}`", f"use one of {', '.join(DISTANCES)}")
+    return name
+
+
+def distances(name: str, z: Floats, like: Floats) -> Floats:
+    """How far each row of z-normalised values is from one shape, or from that of the same row.
+
+    >>> z = np.array([[0.0, 0.0, 3.0, 0.0]])
+    >>> like = np.array([0.0, 3.0, 0.0, 0.0])
+    >>> distances("euclidean", z, like).round(3).tolist(), distances("dtw", z, like).tolist()
+    ([2.121], [0.0])
+    """
+    return _summed(name, z, z, like, nearest=True)
+
+
+def distance_bounds(name: str, low: Floats, high: Floats, like: Floats) -> Bounds:
+    """How far each row can be from one shape, its values being between these.
+
+    Any warping costs at least the sum of its least costs, and the best one at most that of its largest.
+    """
+    nearest, furthest = (_summed(name, low, high, like, nearest=side) for side in (True, False))
+    return nearest - ROUNDING, furthest + ROUNDING
+
+
+def _summed(name: str, low: Floats, high: Floats, like: Floats, *, nearest: bool) -> Floats:
+    """The distance with the least, or the largest, cost of each pair of instants."""
+
+    def cost(instant: int, other: int) -> Floats:
+        under, over = low[:, instant] - like[..., other], high[:, instant] - like[..., other]
+        gap = np.maximum(under, -over).clip(0.0) if nearest else np.maximum(-under, over)
+        return np.asarray(np.square(gap))
+
+    count = low.shape[1]
+    if name == "euclidean":
+        total = np.sum([cost(instant, instant) for instant in range(count)], axis=0)
+        return np.asarray(np.sqrt(total / count))
+    # The least sum up to each pair of instants, row by row; before the first, nothing but the start is free.
+    before = [np.zeros(len(low)), *[np.full(len(low), np.inf)] * count]
+    for instant in range(count):
+        row = [np.full(len(low), np.inf)]
+        for other in range(count):
+            reached = np.minimum(np.minimum(before[other], before[other + 1]), row[other])
+            row.append(reached + cost(instant, other))
+        before = row
+    return np.asarray(np.sqrt(before[-1] / count))
 
 
 def ends(name: str, span: object) -> tuple[float, float]:

@@ -14,9 +14,7 @@ import numpy as np
 
 from timeveil.domain.judgement import Estimate
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import Bounds, Mask, Published, Records
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import Bounds, Floats, Integers, Mask, Published, Records
 
 _INNER = 2  # the first step that may be published, and as far from the last one
 _ROUNDING = 1e-6  # of a step: sums of floats differ in their last digits
@@ -91,7 +89,7 @@ def check_steps(runs: Published, findings: Findings) -> None:
     findings.check("every mean is a step between the bounds of its envelope, and not near one of them")
     width, size = runs.high - runs.low, group_sizes(runs)[:, None]
     stated, flat = np.isfinite(runs.mean), width == 0
-    step = np.rint((np.where(stated, runs.mean, runs.low) - runs.low) / np.where(flat, 1.0, width) * size)
+    step = np.rint(np.where(stated, runs.mean - runs.low, 0.0) / np.where(flat, 1.0, width) * size)
     inner = (step >= _INNER) & (step <= size - _INNER) & (runs.mean == runs.low + width * (step / size))
     wrong = np.where(flat, runs.mean != runs.low, stated & ~inner)
     findings.expect_none("mean:step", rows=runs.rows[wrong.any(axis=1)].sum())
@@ -105,10 +103,10 @@ def check_against(mean: Floats, values: Floats, begins: Integers, bounds: Bounds
     findings.check("every mean is that of its series, and is held back only near a bound")
     size = np.diff(np.append(begins, len(values)))
     low, width = bounds[0], bounds[1] - bounds[0]
-    shares = np.repeat(low, size, axis=0)
-    shares = (values - shares) / np.repeat(np.where(width == 0, 1.0, width), size, axis=0)
+    divisor = np.where(width == 0, 1.0, width)
+    shares = (values - np.repeat(low, size, axis=0)) / np.repeat(divisor, size, axis=0)
     position, stated = np.add.reduceat(shares, begins), np.isfinite(mean)
-    step = np.where(stated, mean - low, 0.0) / np.where(width == 0, 1.0, width) * size[:, None]
+    step = np.where(stated, mean - low, 0.0) / divisor * size[:, None]
     outer = np.minimum(position, size[:, None] - position) < _INNER - 0.5 + _ROUNDING
     wrong: Mask = stated & (width > 0) & (np.abs(step - position) > 0.5 + _ROUNDING)
     findings.expect_none("mean-differs", groups=wrong.any(axis=1))
@@ -138,20 +136,15 @@ def left_to_the_last(records: Records) -> dict[str, float]:
     shown = np.isfinite(left)
     if not shown.any():
         return {}
-    fitting = _fitting(values, published.low[run], width[run], centre)
-    left, known = np.clip(left[shown], 0.0, 1.0), fitting[shown] <= 1
-    shares_of = {"mean": left, "below_a_tenth": left < 0.1, "known": known}
-    return {name: float(part.mean()) for name, part in shares_of.items()}
-
-
-def _fitting(values: Floats, low: Floats, width: Floats, centre: Floats) -> Integers:
-    """Per value how many of those that occur at its instant could be in its place, itself included."""
-    number = np.zeros(values.shape, dtype=np.int64)
-    # From half a step below to less than half a step above, as the mean was rounded, within the envelope.
+    # How many of the values that occur at an instant could be in the place of each: from half a step below to
+    # less than half a step above, as the mean was rounded, within the envelope.
     sides = (np.clip(centre + side - _ROUNDING, -_ROUNDING, 1 + _ROUNDING) for side in (-0.5, 0.5))
-    begin, end = (low + side * width for side in sides)
+    begin, end = (published.low[run] + side * width[run] for side in sides)
+    fitting = np.zeros(values.shape, dtype=np.int64)
     for instant, column in enumerate(values.T):
         occurring = np.unique(column)
         first, after = (np.searchsorted(occurring, bound[:, instant]) for bound in (begin, end))
-        number[:, instant] = after - first
-    return number
+        fitting[:, instant] = after - first
+    left, known = np.clip(left[shown], 0.0, 1.0), fitting[shown] <= 1
+    shares_of = {"mean": left, "below_a_tenth": left < 0.1, "known": known}
+    return {name: float(part.mean()) for name, part in shares_of.items()}

@@ -26,12 +26,10 @@ import numpy.typing as npt
 
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.wording import Progress, silent
-from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import withheld_by
-from timeveil.models.series.evidence import Evidence, Mask, Records
-from timeveil.models.series.evidence.original import ABSENT, Floats
+from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Integers, Mask, Records
 from timeveil.models.series.judges.bands import Bands, Columns
-from timeveil.models.series.judges.distances import DISTANCES, distances
+from timeveil.models.series.judges.features import DISTANCES, distances
 from timeveil.models.series.judges.labels import bits_lost
 from timeveil.models.series.judges.means import middles
 from timeveil.models.series.judges.query import expected
@@ -124,6 +122,10 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
     group = np.append(number, ABSENT)[records.run]
     exact = widths(*envelopes(values, group)) if has_values else np.zeros(len(groups))
     span = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+    mean_error, shown = None if not has_values else 0.0, values[released]
+    if has_values and (size := float(np.abs(shown).mean())):
+        guessed = published.rows @ middles(published) / count
+        mean_error = float(np.abs(guessed - shown.mean(axis=0)).mean()) / size
     return SeriesLoss(
         rows=len(released),
         suppressed=len(records.matrix) - len(released),
@@ -133,7 +135,7 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
         value_loss=float(widths(published.low, published.high) @ share) if has_values else None,
         value_loss_unrounded=float(exact @ (np.bincount(group[group >= 0]) / count)) if has_values else None,
         value_span=float(widths(span[0][None, :], span[1][None, :])[0]) if values.size else None,
-        mean_error=_mean_error(records) if has_values else None,
+        mean_error=mean_error,
         pattern_loss=pattern_loss,
         level_mean=float(share @ levels.mean(axis=1)) if levels.size else None,
         level_min=int(levels.min()) if levels.size else None,
@@ -152,14 +154,6 @@ def widths(low: Floats, high: Floats) -> Floats:
     # Relative to the largest width, squares stay finite.
     part = np.divide(width, largest, out=np.zeros_like(width), where=largest > 0)
     return np.asarray(largest[:, 0] * np.sqrt(np.square(part).mean(axis=1)))
-
-
-def _mean_error(records: Records) -> float:
-    """The error of the means of all published series, relative to the size of values."""
-    published, values = records.published, records.matrix[records.released][:, records.published.values]
-    guessed = published.rows @ middles(published) / max(len(values), 1)
-    size = float(np.abs(values).mean()) if values.size else 0.0
-    return float(np.abs(guessed - values.mean(axis=0)).mean()) / size if size else 0.0
 
 
 def pattern_losses(records: Records) -> Floats:
@@ -303,9 +297,8 @@ class Workload:
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Shapes within each tolerance of a random series."""
         centre = self._centres(len(tolerance), rng)
-        return self._answered(
-            "similar shapes", len(tolerance), lambda part: self._similar(centre[part], tolerance[part])
-        )
+        asked: Callable[[slice], Fit] = lambda part: self._similar(centre[part], tolerance[part])  # noqa: E731
+        return self._answered("similar shapes", len(tolerance), asked)
 
     def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Ranges of values and of differences, or of values and a shape."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence.original import Floats, series_of
+from timeveil.models.series.evidence import Floats, Integers, series_of
 from timeveil.models.series.parameters import SeriesParameters
 
 READ: Mapping[str, Any] = {"needs": (), "nulls": "withhold", "slot_numbers": True}

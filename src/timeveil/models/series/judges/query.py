@@ -17,18 +17,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
-from timeveil.evidence.codes import Integers
-from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Mask, Published
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Floats, Integers, Mask, Published
 from timeveil.models.series.judges import estimate
-from timeveil.models.series.judges.distances import check_distance, distance_bounds, distances
 from timeveil.models.series.judges.expressions import Expression, shares
-from timeveil.models.series.judges.features import Differences, Range, bad, ends, feature, number
+from timeveil.models.series.judges.features import (
+    Differences,
+    Range,
+    bad,
+    check_distance,
+    distance_bounds,
+    distances,
+    ends,
+    feature,
+    number,
+)
 from timeveil.models.series.judges.labels import shares_where
 from timeveil.models.series.judges.means import MeanValue, mean_bounds, mean_of, middles
 from timeveil.symbols import reconstructed, z_normalised
@@ -124,7 +130,13 @@ def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Est
     """Answer a question; the truth about all of the original is between `low` and `high`."""
     published = evidence.published
     if isinstance(query, MeanValue):
-        return _mean(published, query, evidence.release.table if rows else None)
+        instant = published.index_of([query.instant])
+        low, high = (side[:, 0] for side in envelopes_at(published, instant))
+        middle = _middles_at(published, instant)[:, 0]
+        for at in np.flatnonzero(published.values == instant[0]):
+            low, high = (side[:, at] for side in mean_bounds(published))
+        mean = mean_of(published, low, middle, high)
+        return replace(mean, rows=evidence.release.table if rows else None)
     fits = _fits(published, query)
     counted = query.range if isinstance(query, Complex) else query
     if isinstance(counted, RangeCount) and counted.where:
@@ -174,11 +186,8 @@ def _in_ranges(published: Published, query: RangeCount) -> Fit:
 
 
 def _by_expression(published: Published, query: ExpressionRange) -> Fit:
-    for name, meaning in (
-        ("ranges", "A range (lo, hi) per expression."),
-        ("functions", "An expression by name."),
-    ):
-        Parameter(name, "mapping", meaning).check(getattr(query, name))
+    Parameter("ranges", "mapping", "A range (lo, hi) per expression.").check(query.ranges)
+    Parameter("functions", "mapping", "An expression by name.").check(query.functions)
     questions = []
     for key, span in query.ranges.items():
         expression = Expression.read(query.functions.get(key, key), published.instants)
@@ -191,10 +200,7 @@ def _by_expression(published: Published, query: ExpressionRange) -> Fit:
         under, over, defined = expression.bounds(low[:, columns], high[:, columns])
         fit[1] *= defined & (under >= least) & (over <= most)
         fit[2] *= (under <= most) & (over >= least)
-    inside = np.clip(low, *extent), np.clip(high, *extent)
-    guess = shares(
-        questions, {name: (inside[0][:, n], inside[1][:, n]) for n, name in enumerate(names)}, len(low)
-    )
+    guess = shares(questions, names, np.clip(low, *extent), np.clip(high, *extent))
     fit[0] = np.where(fit[1] > 0, 1.0, guess * fit[2])
     return fit
 
@@ -230,15 +236,6 @@ def expected(low: Floats, middle: Floats | None, high: Floats, least: Any, most:
     below = np.where(high > low, high - middle, 1.0) / np.where(high > low, high - low, 1.0)
     parts = [spread(*ends, least, most)[0] for ends in ((low, middle), (middle, high))]
     return np.asarray(below * parts[0] + (1 - below) * parts[1])
-
-
-def _mean(published: Published, query: MeanValue, rows: pa.Table | None) -> Estimate:
-    instant = published.index_of([query.instant])
-    low, high = (side[:, 0] for side in envelopes_at(published, instant))
-    at, middle = np.flatnonzero(published.values == instant[0]), _middles_at(published, instant)[:, 0]
-    if len(at):
-        low, high = (side[:, at[0]] for side in mean_bounds(published))
-    return replace(mean_of(published, low, middle, high), rows=rows)
 
 
 def _middles_at(published: Published, instants: Integers) -> Floats:
@@ -323,16 +320,12 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
     shapes, cells = shapes_at(published, np.arange(published.size)), published.cells(SLACK)
     if name == "cosine":
         like = features.directions(z_normalised([numbers]))[0]
-        distance, (nearest, furthest) = (
-            features.distances(shapes, like),
-            features.distance_bounds(cells, like),
-        )
+        distance = features.distances(shapes, like)
+        nearest, furthest = features.distance_bounds(cells, like)
     else:
         like = z_normalised([numbers], published.center)[0]
-        distance, (nearest, furthest) = (
-            distances(name, shapes, like),
-            distance_bounds(name, *cells.values, like),
-        )
+        distance = distances(name, shapes, like)
+        nearest, furthest = distance_bounds(name, *cells.values, like)
     return np.where(np.array([distance, furthest, nearest]) <= tolerance, 1.0, 0.0)
 
 

@@ -19,8 +19,7 @@ from timeveil.errors import BundleError, InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import check_row_order, columns_of, compared_rows
-from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published
-from timeveil.models.series.evidence.original import encode_numbers
+from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
 from timeveil.models.series.judges import definition, labels, means
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements

@@ -12,8 +12,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Records
-from timeveil.models.series.evidence.original import Floats
+from timeveil.models.series.evidence import Floats, Records
 from timeveil.models.series.judges.attack import SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
