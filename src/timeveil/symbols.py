@@ -2,11 +2,8 @@
 
 A series is brought to mean 0 and deviation 1; at level L the real line is cut into L cells of equal
 probability, and an instant's symbol is the number of the cell that holds its value. With `u = Phi(z)` at hand
-the symbol at any level is `floor(L * u)`: a level costs one multiplication. Levels do not nest.
-
-The paper compares two shapes by the cosine distance of the vectors of all differences between two of their
-instants (eq. 3). That is one minus the correlation: with unit centred shapes, half the squared distance
-between them.
+the symbol at any level is `floor(L * u)`. Levels do not nest. The paper compares two shapes by the cosine
+distance of the vectors of all differences between two of their instants (eq. 3): one minus the correlation.
 
 Where we depart from the print
     The deviation is the population's; a constant series is 0 at every instant.

@@ -1,7 +1,6 @@
-"""Everything that judges of series read: the release, the original, and the ledger that links the two.
+"""What judges of series read, once and when first needed: the release, the original, and the ledger between.
 
-Each part is read when first needed, and once. Equal rows of a release follow each other; a run of them is one
-row here, with its number of rows. The original is read anew: nothing here is shared with the methods.
+Equal rows of a release follow each other; a run of them is one row here, with its number of rows.
 """
 
 from __future__ import annotations

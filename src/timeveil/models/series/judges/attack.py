@@ -1,17 +1,14 @@
 """Linking what is known of a person's series with published rows (Shou et al. 2013, §4.2.1).
 
-The adversary knows values at some instants, each to within a tolerance (K_v), or the pattern (K_p), or both.
-A row fits if its envelope meets every known value, and if at every instant its symbol is the one that the
-person's series has at the published level. Sets of rows are exact, with their true sizes, where the paper
-counts p per group. Choosing one blindly, the adversary names the right row with a chance of one in their
-number. Anyone who knows all values exactly can compute the pattern, so it counts as known; and
-so do quasi-identifiers, which a row's labels must contain.
+The adversary knows values at some instants, each to within a tolerance (K_v), or the pattern (K_p), or both,
+and quasi-identifiers. A row fits if its envelope meets every known value, its symbols are those that the
+person's series has at the published levels, and its labels contain the quasi-identifiers. Choosing blindly,
+the adversary names the right row with a chance of one in the number that fit. Anyone who knows all values
+exactly can compute the pattern, so it counts as known.
 
 Where patterns are not those of each series, one that differs proves nothing. The adversary then bets on the
-rows whose pattern is nearest in shape among those whose envelope fits, and may be wrong.
-
-On the original, a series fits if it has the known values within the tolerance, and the same symbols at the
-finest level.
+rows whose pattern is nearest in shape among those whose envelope fits, and may be wrong. On the original, a
+series fits if it has the known values within the tolerance, and the same symbols at the finest level.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 Every series is either suppressed or published once: in one group, whose envelope holds it and is no wider
 than its members and the stated rounding explain, and in one cell, whose pattern is its own where so stated.
-
-A symbol is checked by the borders of its cell on the normal curve, which the standard library has, and not by
-the product that methods use. Where values were changed for l, no more may differ than l made necessary: in a
-cell of n rows, of each value as many as it occurs more often than n / l (Shou et al. 2013, §5.4).
+A symbol is checked by the borders of its cell on the normal curve, and not by the product that methods use.
+Where values were changed for l, no more may differ than l made necessary: in a cell of n rows, of each value
+as many as it occurs more often than n / l (Shou et al. 2013, §5.4).
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, di
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
 from timeveil.models.series.judges.labels import check_contents
+from timeveil.models.series.judges.manifest import digits_of
 from timeveil.models.series.judges.means import check_against
 from timeveil.symbols import MOST_LEVELS
 
@@ -171,7 +171,7 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
     needed = "they and the stated rounding explain"
     findings.check(f"every envelope holds its series and is no wider than {needed}")
     runs, matrix = evidence.runs, evidence.series.matrix
-    digits = evidence.release.manifest["parameters"]["round_outward"]
+    digits = digits_of(evidence.release)
     groups, example = np.unique(runs.group, return_index=True)
     # The members of each published group, one group after the other.
     member = np.flatnonzero(np.isin(group, groups))
@@ -263,52 +263,48 @@ def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings
             unchanged.append(sides)
     surplus, missing = differing(unchanged)
     same = findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)
-    if not same or not changed:
-        return
-    findings.check("no more values differ from the original than l makes necessary")
+    if same and changed:
+        findings.check("no more values differ from the original than l makes necessary")
+        needed = sum(
+            _needed_changes(evidence, name, cells, [unchanged[0], sides], numbers[name], findings)
+            for name, sides in changed.items()
+        )
+        rows, _ = differing([*unchanged, *changed.values()])
+        findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
+
+
+def _needed_changes(
+    evidence: Evidence, name: str, cells: Cells, columns: list[Sides], value_of: Floats, findings: Findings
+) -> int:
+    """How many values of a column l makes necessary to change; those that were changed are judged."""
+    stated, (in_cell, sides) = evidence.release.manifest, columns
+    # Each value of each cell: how often it occurs in the original and in the release.
+    original, released, count = fold_both(columns)
+    had, has = np.bincount(original, minlength=count), np.bincount(released, minlength=count)
+    cell, value = np.zeros(count, dtype=np.int64), np.zeros(count)
+    cell[original], cell[released] = in_cell[0], in_cell[1]
     # A manifest may state changed values and no l: then none had to change.
-    in_cell, needed, l = unchanged[0], 0, release.manifest["guarantee"]["l"] or 1
-    for name, sides in changed.items():
-        # Each value of each cell: how often it occurs in the original and in the release.
-        original, released_codes, count = fold_both([in_cell, sides])
-        had, has = np.bincount(original, minlength=count), np.bincount(released_codes, minlength=count)
-        cell = np.zeros(count, dtype=np.int64)
-        cell[original], cell[released_codes] = in_cell[0], in_cell[1]
-        excess = np.clip(had - cells.rows[cell] // l, 0, None)
-        new = np.clip(has - had, 0, None)
-        wrong = np.bincount(cell, new) > np.bincount(cell, excess)
-        findings.expect_none("changed-values:cell", cells=wrong, name=name, l=l)
-        needed += int(excess.sum())
-        if (epsilon := release.manifest["parameters"].get("epsilon")) is not None:
-            value = np.zeros(count)
-            value[original], value[released_codes] = numbers[name][sides[0]], numbers[name][sides[1]]
-            _check_perturbed(name, cell, value, excess > 0, has > had, sides, epsilon, findings)
-    rows, _ = differing([*unchanged, *changed.values()])
-    findings.expect("changed-values:rows", rows <= needed, rows=rows, needed=needed)
-
-
-def _check_perturbed(
-    name: str,
-    cell: Integers,
-    value: Floats,
-    frequent: Mask,
-    new: Mask,
-    sides: Sides,
-    epsilon: float,
-    findings: Findings,
-) -> None:
-    """Of the values in each cell those that are new are near one that was too frequent, and nobody's."""
-    findings.check(f"changed values of `{name}` are within epsilon of one too frequent, and nobody has them")
-    near = {number: value[frequent & (cell == number)] for number in np.unique(cell[new]).tolist()}
-    reach = epsilon * (1 + _CLOSE)
-    pairs = zip(cell[new].tolist(), value[new].tolist(), strict=True)
-    far = [np.abs(near[number] - changed).min(initial=np.inf) > reach for number, changed in pairs]
-    findings.expect_none("changed-values:far", values=sum(far), name=name, epsilon=epsilon)
-    before, after = (np.bincount(codes, minlength=sides[2]) for codes in sides[:2])
-    # Each value of the column that is in more rows than before: it was nobody's, and is in one row.
-    more = after > before
-    collisions = int(np.count_nonzero(more & ((before > 0) | (after > 1))))
-    findings.expect_none("changed-values:taken", values=collisions, name=name)
+    l = stated["guarantee"]["l"] or 1
+    excess, added = np.clip(had - cells.rows[cell] // l, 0, None), np.clip(has - had, 0, None)
+    wrong = np.bincount(cell, added) > np.bincount(cell, excess)
+    findings.expect_none("changed-values:cell", cells=wrong, name=name, l=l)
+    if (epsilon := stated["parameters"].get("epsilon")) is not None:
+        # Of the values in each cell those that are new are near one that was too frequent, and nobody's.
+        findings.check(
+            f"changed values of `{name}` are within epsilon of one too frequent, and nobody has them"
+        )
+        value[original], value[released] = value_of[sides[0]], value_of[sides[1]]
+        new = added > 0
+        near = {at: value[(excess > 0) & (cell == at)] for at in np.unique(cell[new]).tolist()}
+        pairs = zip(cell[new].tolist(), value[new].tolist(), strict=True)
+        reach = epsilon * (1 + _CLOSE)
+        far = [np.abs(near[at] - changed).min(initial=np.inf) > reach for at, changed in pairs]
+        findings.expect_none("changed-values:far", values=sum(far), name=name, epsilon=epsilon)
+        before, after = (np.bincount(codes, minlength=sides[2]) for codes in sides[:2])
+        # Each value of the column that is in more rows than before: it was nobody's, and is in one row.
+        collisions = (after > before) & ((before > 0) | (after > 1))
+        findings.expect_none("changed-values:taken", values=collisions.sum(), name=name)
+    return int(excess.sum())
 
 
 # A bound of d significant digits is the double nearest to a decimal of d digits, and nothing in between: what

@@ -2,18 +2,14 @@
 
 Where a pattern is that of each series, an instant without a published envelope still has a symbol: its value
 is where the symbol and the envelopes of the other instants leave room for it. An instant without a symbol
-still has an envelope: its symbol is the one whose values overlap the envelope most.
+takes the one whose values overlap its envelope most.
 
 A value is centre + deviation * z. Of some instants the value is known to be in [low, high] and z in
-[below, above]; so, for each,
-
-    low <= centre + deviation * above      and      centre + deviation * below <= high,
-
-with a deviation of at least 0, and at most half of the span of all values: a linear program in two
-variables (§6.2), solved exactly. For a given deviation the highest centre is the least of some straight
-lines, so that the highest value is a concave function of the deviation alone. Its top is found between two of
-its lines, each step replacing one of them. The crossing of the two lines is never below the top: stopped at
-any step, the answer holds.
+[below, above]; so low <= centre + deviation * above and centre + deviation * below <= high for each, with a
+deviation of at least 0, and at most half of the span of all values: a linear program in two variables (§6.2).
+For a given deviation the highest centre is the least of some straight lines, so that the highest value is a
+concave function of the deviation alone. Its top is found between two of its lines, each step replacing one of
+them. The crossing of the two lines is never below the top: stopped at any step, the answer holds.
 
 Where we depart from the print
     The constraints are multiplied by the deviation, which the print divides by.

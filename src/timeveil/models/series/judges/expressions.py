@@ -1,9 +1,8 @@
 """Features of a series by expression: sums, differences, products and ratios of its values.
 
 Definition 1 of Shou et al. 2013 makes a pattern of any functions f1 ... fm of a series' values, such as
-`A2 - A1` and `A2 / A1`. An expression has names of instants, numbers, + - * / and parentheses, and is
-read by Python's parser; nothing is ever run but these four operations on arrays. A name that is not a word is
-put in backquotes: `` `2005` - `2004` ``. A whole number that is also the name of an instant is refused.
+`A2 - A1` and `A2 / A1`. Expressions are read by Python's parser; nothing is ever run but four operations on
+arrays. A name that is not a word is put in backquotes: `` `2005` - `2004` ``.
 
 Bounds are by interval arithmetic. Floating-point operations are monotone in each argument, so the value that
 they give for a series is within the bounds that they give for its envelope. A ratio whose divisor may be 0

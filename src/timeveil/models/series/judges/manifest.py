@@ -67,6 +67,12 @@ MANIFEST = checks.manifest_of(
 check_shape = partial(checks.check_shape, shape=MANIFEST)
 
 
+def digits_of(release: Release) -> int | None:
+    """The number of significant digits of the bounds, None if they are not rounded."""
+    digits: int | None = release.manifest["parameters"]["round_outward"]
+    return digits
+
+
 def check_columns(release: Release, findings: Findings) -> bool:
     """The table has the stated columns, each with its role and type, and no other."""
     findings.check("the table has exactly the columns, roles and types of the manifest")
@@ -143,15 +149,13 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     allowed = [] if parameters["l"] is None else columns_of(release, "sensitive")
     for name in ("perturbed", "grouped"):
         columns = series.get(name, [])
-        findings.expect(
-            "statements:perturbed", columns == [column for column in allowed if column in columns]
-        )
+        in_order = [column for column in allowed if column in columns]
+        findings.expect("statements:perturbed", columns == in_order)
     in_both = set(series["perturbed"]) & set(series.get("grouped", ()))
     perturbs = parameters.get("l_method") == "perturb"
     facts = {
         "statements:both": not in_both,
-        "statements:levels-of": list(evidence.release.manifest.get("levels", {}))
-        == columns_of(release, "quasi"),
+        "statements:levels-of": list(manifest.get("levels", {})) == columns_of(release, "quasi"),
         "statements:segment": (parameters.get("representation") == "paa") == ("segment" in parameters),
         "statements:epsilon": perturbs == bool(parameters.get("epsilon")),
     }

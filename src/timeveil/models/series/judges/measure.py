@@ -1,18 +1,11 @@
 """What a series release lost against the original: in values, in shape, and in answers to random questions.
 
 Every question is drawn around a series of the original, so that at least one fits it (Shou et al. 2013,
-§7.1).
-
-| kind | drawn |
-|---|---|
-| range | 1 to 3 instants, at each a range around the series' value |
-| pattern-range | 1 to 3 differences of two z-normalised values, for each a range around the series' |
-| similarity | shapes like that of the series, within a tolerance |
-| complex | 1 or 2 ranges, and 1 or 2 differences or, every other time, a similarity |
-
-Together, the ranges of a question would select between 1 and 20 % of the series if they had nothing to do
-with each other; the paper does not say how it draws them. Values and differences are compared by their ranks
-among the originals, which are small integers.
+§7.1): `range` has ranges around its values at 1 to 3 instants, `pattern-range` around 1 to 3 differences of
+two of its z-normalised values, `similarity` a tolerance around its shape, and `complex` 1 or 2 ranges of
+values with as many of differences or, every other time, a similarity. Together, the ranges of a question
+would select between 1 and 20 % of the series if they had nothing to do with each other; the paper does not
+say.
 """
 
 from __future__ import annotations

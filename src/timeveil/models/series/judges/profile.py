@@ -1,7 +1,6 @@
 """The risk of series before anything is done to them: how few others have the values that an outsider knows.
 
-The outsider knows neighbouring instants of a series, each rounded to some digits. Series are compared at
-up to 20 places, spread evenly; a share is the mean over these places.
+The outsider knows neighbouring instants of a series, each rounded to some digits, at up to 20 places.
 """
 
 from __future__ import annotations

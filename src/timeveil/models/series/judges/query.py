@@ -1,13 +1,10 @@
 """Questions about series, by value, by shape or by both, answered from a release (Shou et al. 2013, §7.1).
 
 By value: the best guess spreads the series of an envelope evenly over it, or with a published mean evenly
-below and evenly above that (an estimated envelope counts between the lowest and the highest published bound);
-an envelope inside all ranges counts in full, one that touches them may count (`low` and `high`). By shape:
-the best guess takes the reconstructed pattern for the shape; where a pattern is that of each series, the
-values that its symbols allow show which series surely fit and which may. Suppressed series may fit any
-question.
-
-An instant left out of a customised release is replaced by what can be estimated of it.
+below and evenly above that; an envelope inside all ranges counts in full, one that touches them may count. By
+shape: the best guess takes the reconstructed pattern for the shape; where a pattern is that of each series,
+the values that its symbols allow show which series surely fit and which may. Suppressed series may fit any
+question. An instant left out of a customised release is replaced by what can be estimated of it.
 """
 
 from __future__ import annotations
@@ -131,11 +128,10 @@ def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Est
     published = evidence.published
     if isinstance(query, MeanValue):
         instant = published.index_of([query.instant])
-        low, high = (side[:, 0] for side in envelopes_at(published, instant))
-        middle = _middles_at(published, instant)[:, 0]
+        least, most = (side[:, 0] for side in envelopes_at(published, instant))
         for at in np.flatnonzero(published.values == instant[0]):
-            low, high = (side[:, at] for side in mean_bounds(published))
-        mean = mean_of(published, low, middle, high)
+            least, most = (side[:, at] for side in mean_bounds(published))
+        mean = mean_of(published, least, _middles_at(published, instant)[:, 0], most)
         return replace(mean, rows=evidence.release.table if rows else None)
     fits = _fits(published, query)
     counted = query.range if isinstance(query, Complex) else query

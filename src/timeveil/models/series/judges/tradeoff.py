@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from timeveil.domain.release import Release
-from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.measure import SeriesLoss
@@ -30,10 +29,7 @@ def basis(manifest: Mapping[str, Any]) -> str:
 
 def known(adversary: Mapping[str, Any]) -> str:
     """What the adversary knows, in words."""
-    values, pattern = adversary["values"], ["the pattern"] if adversary["pattern"] else []
-    number = values if isinstance(values, int) else len(values or ())
-    instants = "all instants" if values == "all" else counted(number, "instant")
-    return " and ".join([*([f"the values of {instants}"] if values else []), *pattern])
+    return SeriesAdversary(**adversary).words
 
 
 def outsider(explored: str = "", options: Mapping[str, Any] = {}) -> SeriesAdversary:

@@ -1,9 +1,7 @@
 """Do k series share every envelope, and p of them every pattern in it? (Shou et al. 2013, Definition 5)
 
-The table shows it: any recipient can count the rows of every group, and of every pattern in it. The manifest
-has a closed shape and agrees with itself and with the table (`manifest`). The ledger shows also that each row
-is one series, that envelopes hold their series and are no wider than necessary, that patterns are those of
-their series where the manifest says so, and that no value was lost, made up or changed (`definition`).
+The table shows it: any recipient can count the rows of every group, and of every pattern in it. The ledger
+shows also that each row is one series, as it was before (`definition`).
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from timeveil.evidence.published import check_row_order, columns_of, compared_ro
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
 from timeveil.models.series.judges import definition, labels, means
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
-from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
+from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements, digits_of
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
@@ -97,7 +95,7 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
             raise
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
         return None
-    possible = _check_envelopes(release.manifest["parameters"]["round_outward"], runs, findings)
+    possible = _check_envelopes(digits_of(release), runs, findings)
     if possible:
         means.check_steps(runs, findings)
     cells = _cells_of(runs)

@@ -1,26 +1,21 @@
 """`adaptive`: groups by value, subgroups by shape, and patterns that are each member's own.
 
-Beyond the paper. KAPRA gives a pattern one level for all instants, the finest at which every member agrees
-everywhere, and forms groups only afterwards. Here each instant has a level of its own, at which all members
-of the subgroup agree: still the truth about everyone, and much more of it. Groups and subgroups are chosen
-together, by one number: `value loss / unit + shape_weight * pattern loss`.
+Beyond the paper: each instant has a level of its own, at which all members of the subgroup agree, and groups
+and subgroups are chosen together, by one number: `value loss / unit + shape_weight * pattern loss`.
 
 1. START: gather the nearest series into groups of k, cut each by shape into subgroups of P (`starting`).
 2. REFINE: swap series while the number falls (`refine`).
 3. PATTERN: per instant, of the levels at which all members share a symbol, the one that together with those
    of the other instants preserves the most shape (`fitting`).
 
-`shape_weight` 2 is for values, 10 for both, 50 and up for the shape. `effort` 0 stops after the start, 1
-refines, more refines for longer. Since the loss of a pattern is one minus a correlation, a subgroup loses at
-least its size less the length of the sum of its members' unit shapes: a swap is scored in one product. Cost:
-O(n log n) for the start, O(n) for a round of refining, times the instants.
+Since the loss of a pattern is one minus a correlation, a subgroup loses at least its size less the length of
+the sum of its members' unit shapes: a swap is scored in one product. Cost: O(n log n) for the start, O(n) for
+a round of refining, times the instants.
 
 `representative` does the same with patterns that describe a subgroup and need not be anyone's own: nearest to
-the sum of the members' shapes, at one level for all instants. That loses less, and Definition 5 allows it.
-Why it is not the default: the pattern is close to a mean, and a mean gives the last member away. Anyone who
-knows all but one of the p members recovers the shape of the last with an error of about 0.7 * p / level, in
-deviations. So the level is at most p + 1, and p has to be at least 3. What a pattern shows is not true of
-each member, so nothing missing can be estimated from it.
+the sum of the members' shapes, at one level for all instants. Definition 5 allows it, but the pattern is
+close to a mean: anyone who knows all but one of the p members recovers the shape of the last with an error of
+about 0.7 * p / level, in deviations. So the level is at most p + 1, and p has to be at least 3.
 """
 
 from __future__ import annotations

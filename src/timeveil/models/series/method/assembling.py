@@ -1,7 +1,4 @@
-"""The pair that a method returns: groups, patterns and attributes as a release and its ledger.
-
-Groups are numbered in the order of their envelopes, and rows sorted by what they show.
-"""
+"""The pair that a method returns: groups, patterns and attributes as a release and its ledger."""
 
 from __future__ import annotations
 

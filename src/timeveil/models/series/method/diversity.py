@@ -1,20 +1,15 @@
 """Different sensitive values for those who share envelope and pattern (Shou et al. 2013, §5.4).
 
-Envelopes and patterns hide whom a row is about; a sensitive value that all rows of a cell have gives
-everybody in it away all the same. In every cell no value may be in more than one row in l; of a value that
-is in more, some rows, chosen at random, get another one.
-
-`"swap"` takes a new value from the column, near in rank and not yet too frequent in the cell. `"perturb"` is
-the paper's: a value within epsilon of the old one that nobody has.
+In every cell no value may be in more than one row in l; of a value that is in more, some rows, chosen at
+random, get another one: `"swap"` takes it from the column, near in rank and not yet too frequent in the cell;
+`"perturb"` is the paper's, a value within epsilon that nobody has.
 
 Where we depart from the print
     A cell is a group and a pattern, with its level; the paper means the same by PS(r).
-    Swapping is the default. A value that nobody has is conspicuous, and the nearest one that somebody has is
-    what it was. Swapping counts the frequency that the paper wants to keep low instead. Near is in rank: next
-    to a common zero, the smallest amounts that occur.
+    Swapping is the default: a value that nobody has is conspicuous, and the nearest one that somebody has is
+    what it was. Near is in rank: next to a common zero, the smallest amounts that occur.
     A perturbed value has no more decimals than the column while there are such numbers that nobody has.
-    Categories have no neighbourhood, and numbers with few different values are taken for categories: cells
-    are formed so that these differ (`grouping`).
+    Of categories, and of numbers with few different values, cells are formed to differ (`grouping`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """PATTERN of `adaptive` and `representative`: the best pattern of each subgroup, one symbol per instant.
 
-With unit centred shapes a subgroup under a pattern r preserves `V.r / |r - mean(r)|` of its shapes and
-loses its size less that; V is the sum of its members' shapes. That is a correlation in disguise, so the
-best pattern is the one nearest to a line through V. The fit alternates between that line and the nearest
-symbols that may be published, then changes one instant at a time while that helps. A pattern is flat where
-constant series prevail.
+With unit centred shapes a subgroup under a pattern r preserves `V.r / |r - mean(r)|` of its shapes; V is the
+sum of its members' shapes. That is a correlation in disguise, so the best pattern is the one nearest to a
+line through V. The fit alternates between that line and the nearest symbols that may be published, then
+changes one instant at a time while that helps. A pattern is flat where constant series prevail.
 """
 
 from __future__ import annotations

@@ -1,22 +1,17 @@
-"""Cells of different categories: l by forming cells, where values cannot be moved a little.
-
-A category has no neighbourhood to draw another value from; for those that have one, see `diversity` (Shou et
-al. 2013, §5.4). So values stay, and series change cells: in every cell no value may be in more than one row
-in l.
+"""Cells of different categories: values without a neighbourhood stay, and series change cells.
 
 1. Series are left out only where no cells at all could hold them: of values too frequent in the whole table
    as few as can be, evenly over the order of values (`eligible`).
-2. The method forms groups, subgroups and patterns as ever. Groups are halved by value, half by half, as long
-   as no value is in more than one row in l of either half. What cannot be halved so is a region. One that is
-   a single group stays as it is if its cells hold already.
+2. The method forms groups, subgroups and patterns as ever. Groups are halved by value, as long as no value is
+   in more than one row in l of either half; what cannot be halved is a region. One that is a single group
+   stays as it is if its cells hold already.
 3. The series of any other region are cut anew, into groups by value and then into subgroups by shape, which
    get a pattern as the method gives it; `adaptive` improves all groups once more, by swaps of series with the
    same categories.
 
 A cut is made along the widest axis, but a side must take, or may not take, some of a value where the other
-side, or this one, would hold too many. For one column there is such a cut near every place: with n rows and
-B = n // l, a side of about l * t rows may take t of a value and must take all but B - t of it; t / B of the
-rows of each value is within both. With several columns a cut that spoils one of them is not made.
+side, or this one, would hold too many. With n rows and B = n // l, a side of about l * t rows may take t of a
+value and must take all but B - t of it. With several columns a cut that spoils one of them is not made.
 
 Cost: O(n log n) for each cut of all series, times the instants, and one more refining of `adaptive`.
 """

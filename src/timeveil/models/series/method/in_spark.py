@@ -1,8 +1,7 @@
 """The parts of series, grouped by the executors of Spark.
 
 Executors cut the series, read from the files of the cluster, into the parts that the driver found, bring each
-part together by one shuffle, and run the method on it as on one machine. The driver gets the groups of every
-row. It has the series in memory, too, because it publishes them: what a cluster takes off it is the method.
+part together by one shuffle, and run the method on it. The driver has the series in memory to publish them.
 """
 
 from __future__ import annotations

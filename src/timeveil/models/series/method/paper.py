@@ -1,14 +1,11 @@
 """The two methods of the paper, naive and KAPRA (Shou, Shang, Chen, Chen, Zhang 2013, §5.2 and §5.3).
 
 Naive: groups first. Near series make groups of k; a splitting tree in each finds patterns that p series
-share; leaves below p join the leaf whose pattern is most like theirs and take its pattern, which then need
-not be their own.
+share; leaves below p join the leaf whose pattern is most like theirs and take its pattern.
 
 KAPRA: patterns first. One splitting tree over all series; series in leaves below p are recycled: regrouped by
 their own patterns from the highest such level down to 1, where all agree, so fewer than p are left over. The
-subgroups, cut by value to fewer than 2p, are united to groups of k with little value loss: the subgroup of
-least value loss starts a group, and the one that makes the group's loss least joins it, until the group has k
-series. Subgroups left over join where the loss grows least.
+subgroups, cut by value to fewer than 2p, are united to groups of k with little value loss.
 
 A node of the tree holds series with one pattern at its level. It is split by their patterns one level up,
 until a split would leave someone alone. All nodes of a level are split at once: the node and the symbols of a

@@ -1,16 +1,11 @@
-"""Parts of the series that are grouped alone: layers, regions, and similar series where they are many.
+"""Parts of the series that are grouped alone; whatever a method promises of its groups holds in each.
 
-Groups are those of a part, so whatever a method promises of its groups holds in each; parts follow from
-content.
+Layers: no group may have two series of one person, such as the days of a household. Series are dealt to as
+many layers as anyone has series: those of a person, from low to high, to one layer after the other.
 
-Layers: no group may have two series of one person, such as the days of a household, so that k, p and the
-chance of an outsider are about people. Series are dealt to as many layers as anyone has series: those of a
-person, from low to high, to one layer after the other.
-
-Regions: all series of a group show the same labels of quasi-identifiers, column by column the finest that
-contains the values of all members. Series are divided by their quasi-identifiers into regions of several
-times k, so that labels stay fine while groups can be near in value. Cells of categories need the whole table,
-so that with those there is one region.
+Regions: a group shows, column by column, the finest label of quasi-identifiers that contains the values of
+all members. Series are divided by these into regions of several times k, so that labels stay fine while
+groups can be near in value. Cells of categories need the whole table, so that with those there is one region.
 
 Parts: all series are halved at the instant at which they vary most, and each half again, until there are as
 many parts as asked for (a coarse k-d tree). Shapes are cut where patterns are published, values where none

@@ -1,13 +1,9 @@
 """Series published so that k share an envelope and P of them a pattern (Shou et al. 2013).
 
-One series per person. The values of a group of at least k series are published as one envelope, the lowest
-and highest at each instant, and the shape of a subgroup of at least P of them as one pattern, a symbol per
-instant: anyone who knows a person's values, shape or both finds at least P series that fit.
-
-Nothing shows how the rows came in. Methods settle ties by row, so they see series sorted by their values; of
-series with the same values, those with different sensitive values take turns, so that no subgroup fills up
-with one sensitive value while others are at hand. In the release groups are numbered in the order of their
-envelopes, and rows sorted by what they show.
+The values of a group of at least k series are published as one envelope, the lowest and highest at each
+instant, and the shape of a subgroup of at least P of them as one pattern, a symbol per instant. Nothing shows
+how the rows came in: methods see series sorted by their values, and of equal series those with different
+sensitive values take turns, so that no subgroup fills up with one sensitive value while others are at hand.
 
 Where we depart from the print
     Bounds are rounded outward by default: at the attained value a member would learn another's.

@@ -10,9 +10,9 @@ import numpy as np
 
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
-from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode
+from timeveil.evidence.codes import distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Floats, Records
+from timeveil.models.series.evidence import Records
 from timeveil.models.series.judges.attack import SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
@@ -60,15 +60,21 @@ class Facts(ReleaseFacts):
         table, records = self.evidence.release.table, self.evidence.records
         published, matrix = records.published, records.matrix
         loss = measure(self.evidence, queries=0, seed=0)
+        packed = np.ascontiguousarray(matrix + 0.0).view(np.dtype((np.void, matrix.shape[1] * 8))).ravel()
+        times = np.unique(packed, return_counts=True)[1]
         cell = np.repeat(np.arange(len(published.rows)), published.rows)
         sensitive = {name: encode(table[name]) for name in columns_of(self.evidence.release, "sensitive")}
+        commonest = dict[str, float]()
+        for name, values in sensitive.items():
+            owner, _, often = distinct_pairs(cell, values.codes, values.size)
+            commonest[name] = float((often / published.rows[owner]).max())
         return {
             **{name: getattr(loss, name) for name in _LOSSES},
-            "alone": _alone(matrix),
+            "alone": float((times == 1).sum() / len(matrix)),
             "constant": float((matrix == matrix[:, :1]).all(axis=1).mean()),
             "group_sizes": _extremes(np.bincount(published.group, weights=published.rows)),
             "cell_sizes": _extremes(published.rows),
-            "commonest": {name: _commonest(values, cell) for name, values in sensitive.items()},
+            "commonest": commonest,
             "different": {name: values.size / max(len(cell), 1) for name, values in sensitive.items()},
             "attained": _attained(records),
         }
@@ -86,13 +92,6 @@ class Facts(ReleaseFacts):
     def as_dict(self, *entries: str) -> dict[str, Any]:
         data = super().as_dict("series", "parameters", *entries)
         return {**data, "run": dict(self.run), **(self.exposure or {})}
-
-
-def _alone(matrix: Floats) -> float:
-    """Share of rows that no other row equals."""
-    packed = np.ascontiguousarray(matrix + 0.0).view(np.dtype((np.void, matrix.shape[1] * 8))).ravel()
-    _, counts = np.unique(packed, return_counts=True)
-    return float((counts == 1).sum() / len(matrix))
 
 
 def _extremes(sizes: Any) -> tuple[int, int]:
@@ -113,12 +112,6 @@ def _attained(records: Records) -> float:
         attained += int((np.maximum.reduceat(values, starts) == published.high[first, index]).sum())
         total += 2 * len(starts)
     return attained / total if total else 0.0
-
-
-def _commonest(values: Coded, cell: Integers) -> float:
-    """The largest share of a cell that has one value."""
-    owner, _, often = distinct_pairs(cell, values.codes, values.size)
-    return float((often / np.bincount(cell)[owner]).max())
 
 
 def attack_summary(breach: SeriesBreach, release: Release) -> Summary:

@@ -1,9 +1,7 @@
 """Pictures of a series release: groups with their envelopes and patterns, attacks, sizes, widths and errors.
 
-A group is drawn as a band, its envelope, with the pattern of each subgroup as a line. A pattern says how a
-series runs, not how high: of all heights and depths that fit into the envelope, the middle is drawn. Without
-the ledger a picture shows what everyone who has the release can see; with it, it also shows the originals, is
-private, and says so.
+A pattern says how a series runs, not how high: of all heights and depths that fit into the envelope, the
+middle is drawn. With the ledger a picture also shows the originals, is private, and says so.
 """
 
 from __future__ import annotations
@@ -83,20 +81,15 @@ def groups_of(evidence: Evidence, numbers: Sequence[int], *, private: bool) -> l
             raise ParameterError(message, hint=f"give --group 1 to {total}, or leave it out")
         low, high = np.full((2, published.size), np.nan)
         low[published.values], high[published.values] = published.low[runs[0]], published.high[runs[0]]
-        subgroups = tuple(_subgroup(evidence, run, low, high, private=private) for run in runs.tolist())
-        groups.append(Group(number, int(published.rows[runs].sum()), low, high, subgroups))
+        subgroups = []
+        for run in runs.tolist():
+            line = fitted(published.shapes([run])[0], low, high)
+            records = evidence.records if private else None
+            originals = records.matrix[records.run == run] if records else np.empty((0, published.size))
+            letters = to_letters(published.symbols[run])
+            subgroups.append(Subgroup(int(published.rows[run]), letters, line, originals))
+        groups.append(Group(number, int(published.rows[runs].sum()), low, high, tuple(subgroups)))
     return groups
-
-
-def _subgroup(evidence: Evidence, run: int, low: Floats, high: Floats, *, private: bool) -> Subgroup:
-    published = evidence.published
-    originals = np.empty((0, published.size))
-    if private:
-        originals = evidence.records.matrix[evidence.records.run == run]
-    letters = to_letters(published.symbols[run])
-    return Subgroup(
-        int(published.rows[run]), letters, fitted(published.shapes([run])[0], low, high), originals
-    )
 
 
 def overview(published: Published, most: int = 6) -> list[int]:
