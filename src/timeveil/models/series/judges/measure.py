@@ -115,10 +115,10 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
     group = np.append(number, ABSENT)[records.run]
     exact = widths(*envelopes(values, group)) if has_values else np.zeros(len(groups))
     span = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
-    mean_error, shown = None if not has_values else 0.0, values[released]
-    if has_values and (size := float(np.abs(shown).mean())):
+    mean_error, truth = None if not has_values else 0.0, records.matrix[released][:, published.values]
+    if has_values and (size := float(np.abs(truth).mean())):
         guessed = published.rows @ middles(published) / count
-        mean_error = float(np.abs(guessed - shown.mean(axis=0)).mean()) / size
+        mean_error = float(np.abs(guessed - truth.mean(axis=0)).mean()) / size
     return SeriesLoss(
         rows=len(released),
         suppressed=len(records.matrix) - len(released),
