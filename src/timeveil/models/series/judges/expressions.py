@@ -154,7 +154,8 @@ def _refuse_foreign(node: ast.AST, text: str) -> None:
     signs = ast.UAdd | ast.USub | ast.Load
     if isinstance(node, ast.Constant):
         number = node.value
-        if type(number) in (int, float) and abs(number) <= sys.float_info.max:  # type: ignore[arg-type]
+        is_bool, largest = isinstance(number, bool), sys.float_info.max
+        if isinstance(number, int | float) and not is_bool and abs(number) <= largest:
             return
         raise bad(f"`{text}` has a constant that is not a finite number", _HINT)
     if isinstance(node, signs | ast.Name | ast.BinOp | ast.UnaryOp) or type(node) in _OPERATIONS:

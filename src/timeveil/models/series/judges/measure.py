@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -290,7 +291,7 @@ class Workload:
     def similarities(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
         """Shapes within each tolerance of a random series."""
         centre = self._centres(len(tolerance), rng)
-        asked: Callable[[slice], Fit] = lambda part: self._similar(centre[part], tolerance[part])  # noqa: E731
+        asked = partial(self._similar, centre, tolerance)
         return self._answered("similar shapes", len(tolerance), asked)
 
     def complex(self, tolerance: Floats, rng: np.random.Generator) -> Outcome:
@@ -303,7 +304,7 @@ class Workload:
             middle = (part.start + part.stop) // 2
             halves = (
                 self._in_differences(shapes[part.start : middle]),
-                self._similar(centre[middle : part.stop], tolerance[middle : part.stop]),
+                self._similar(centre, tolerance, slice(middle, part.stop)),
             )
             fits, answered = map(np.concatenate, zip(*halves, strict=True))
             inside, share = self._in_values(values[part])
@@ -348,9 +349,9 @@ class Workload:
             inside &= (difference >= low[:, None]) & (difference <= high[:, None])
         return self._differences.within(bands), inside
 
-    def _similar(self, centre: Integers, tolerance: Floats) -> Fit:
+    def _similar(self, centre: Integers, tolerance: Floats, part: slice) -> Fit:
         """The series, and the runs, whose shape is within the tolerance of the centre."""
-        like, least = self._shapes[centre], 1.0 - tolerance[:, None] - 1e-9
+        like, least = self._shapes[centre[part]], 1.0 - tolerance[part, None] - 1e-9
         return like @ self._shapes.T >= least, like @ self._published_shapes.T >= least
 
 
