@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
-
-import pyarrow as pa
-
-
-class Session(Protocol):
-    """Where statements run. It has the table `every_row`: `person`, `time`, `q0` …, `p0` …."""
-
-    def run(self, statement: str) -> None:
-        """Run a statement that gives no rows."""
-
-    def batches(self, query: str) -> Iterator[pa.Table]:
-        """The rows of a query, after a table without rows."""
-
-    def upload(self, name: str, table: pa.Table) -> None:
-        """Make a temporary table, in place of one of this name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import decoded_fields
 from timeveil.reading.encoding import with_dictionaries
+from timeveil.reading.session import Session
 
 PART_ROWS = 1 << 18  # of a part that has more than one combination of quasi-identifiers
 OTHERS_SHARE = 600_000_000  # bytes of a memory limit that Python and Arrow take
@@ -39,7 +40,7 @@ LEAST_SHARE = 200_000_000  # bytes that DuckDB gets at least
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 
 
-class DuckDBSession:
+class DuckDBSession(Session):
     """A database of DuckDB; what it cannot hold in memory goes to the folder `spill`."""
 
     def __init__(self, path: Path | str = ":memory:", spill: Path | None = None) -> None:
@@ -161,8 +162,10 @@ class DuckDBEvents(SqlEvents):
         roles = self._relation.roles
         names = [roles.respondent, roles.time, *roles.published][: len(columns)]
         schema = pa.schema(decoded_fields(pa.schema([self._source.schema.field(name) for name in names])))
-        for number in self._fetch("SELECT DISTINCT part FROM parts ORDER BY part")["part"].to_pylist():
-            part = self._fetch(f"SELECT * FROM parts WHERE part = {number}")
+        for number in self._session.table("SELECT DISTINCT part FROM parts ORDER BY part")[
+            "part"
+        ].to_pylist():
+            part = self._session.table(f"SELECT * FROM parts WHERE part = {number}")
             data = pa.table(part.columns[2:], names).cast(schema)
             yield MemoryEvents(replace(self._relation, data=with_dictionaries(data))), part["row"].to_numpy()
 

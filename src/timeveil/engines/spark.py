@@ -100,7 +100,7 @@ class SparkEvents(SqlEvents):
         order = ", ".join([*(f"combination.{quasi} NULLS LAST" for quasi in self._quasi), "first"])
         numbers = f"row_number() OVER (ORDER BY {order}) - 1 AS number"
         self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
-        sizes = self._row(lookups.SIZES)
+        sizes = self._session.row(lookups.SIZES)
         every = f"SELECT *, {self._structure()} AS structure FROM ({self._every_row(timeline.base)}) AS r"
         combination, joins = "every.structure", ""
         if levels:

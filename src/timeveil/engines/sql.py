@@ -41,9 +41,10 @@ from timeveil.engines import (
     lookups,
     published_schema,
 )
-from timeveil.engines.dialects import Dialect, Session
+from timeveil.engines.dialects import Dialect
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
+from timeveil.reading.session import Session
 
 AT_ONCE = 60  # granularities that are counted in one statement: bits of a whole number
 MOST_VALUES = 10_000
@@ -70,7 +71,7 @@ class SqlEvents:
         complete = "person IS NOT NULL AND time IS NOT NULL"
         self._view("source", f"SELECT *, {self._instant()} AS instant FROM every_row WHERE {complete}")
         counted = "SELECT person, count(*) AS rows FROM source GROUP BY person"
-        self.rows, self.people = self._row(
+        self.rows, self.people = self._session.row(
             f"SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) AS n, count(*) AS people FROM ({counted}) AS c"
         )
         # Sums of short numbers are far faster where those of long ones may be longer still.
@@ -93,7 +94,7 @@ class SqlEvents:
         condition = f"{self._dialect.full_second.format('time')} AND " if is_timestamp else ""
         divides = ", ".join(f"bool_and({condition}instant % {width} = 0) AS w{width}" for width in widths)
         ends = "min(instant) AS low, max(instant) AS high"
-        low, high, *fits = self._row(f"SELECT {ends}, {divides} FROM source")
+        low, high, *fits = self._session.row(f"SELECT {ends}, {divides} FROM source")
         return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
     def observe(self, base: Ticks) -> Int64s:
@@ -114,14 +115,14 @@ class SqlEvents:
 
     def _observed(self, cells: str) -> Int64s:
         sums = f"SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM {cells} GROUP BY granule"
-        counted = self._fetch(f"{sums} ORDER BY granule")
+        counted = self._session.table(f"{sums} ORDER BY granule")
         self._granules, self._rows_at = (counted[name].to_numpy() for name in ("granule", "rows"))
         return self._granules
 
     def values(self, column: str) -> pa.Array:
         if column not in self._values:
             quasi = self._alias[column]
-            values = self._fetch(f"SELECT DISTINCT {quasi} FROM quasis ORDER BY {quasi}")
+            values = self._session.table(f"SELECT DISTINCT {quasi} FROM quasis ORDER BY {quasi}")
             self._values[column] = self._cast(values, column)
         return self._values[column]
 
@@ -133,12 +134,12 @@ class SqlEvents:
 
     def occurrences(self, column: str) -> Occurrences:
         carried = self._alias[column]
-        rows, sole = self._row(lookups.OCCURRENCES.format(column=carried))
+        rows, sole = self._session.row(lookups.OCCURRENCES.format(column=carried))
         kind = self._schema().field(column).type
         values = pa.array([], kind)
         if is_text(kind) or pa.types.is_integer(kind):  # other types say whether they are times
             distinct = f"SELECT DISTINCT {carried} FROM source ORDER BY {carried} LIMIT {MOST_VALUES}"
-            values = self._cast(self._fetch(distinct), column)
+            values = self._cast(self._session.table(distinct), column)
         return Occurrences(values, rows, sole)
 
     def tally(
@@ -148,7 +149,7 @@ class SqlEvents:
         for start in range(0, len(granularities), AT_ONCE):
             batch = granularities[start : start + AT_ONCE]
             firsts = [timeline.firsts(granularity) for granularity in batch]
-            counted = self._fetch(self._tallied(firsts, levels, k)).to_pydict().values()
+            counted = self._session.table(self._tallied(firsts, levels, k)).to_pydict().values()
             by_number = {g: counts for g, *counts in zip(*counted, strict=True)}
             for number, granularity in enumerate(batch):
                 counts, gaps = by_number.get(number, [0] * 7), self.rows_in_gaps(timeline, granularity)
@@ -257,15 +258,17 @@ class SqlEvents:
             "JOIN spans ON numbered.granule = spans.granule "
             "JOIN kept ON kept.combination = combined.combination AND kept.first = spans.f0",
         )
-        return self._published(timeline, [(granularity, levels)], self._row(lookups.SIZES), numbered=False)
+        return self._published(
+            timeline, [(granularity, levels)], self._session.row(lookups.SIZES), numbered=False
+        )
 
     def cells(self, sensitive: Collection[str] = ()) -> Cells:
         self._number_cells()
         self._table("persons", lookups.PERSONS)
         self._table("visits", lookups.VISITS)
-        cells = self._fetch("SELECT quasi, granule, rows FROM numbered ORDER BY cell")
-        visits = self._fetch("SELECT cell, number, rows FROM visits ORDER BY visit")
-        combinations = self._fetch("SELECT * FROM quasis ORDER BY quasi")
+        cells = self._session.table("SELECT quasi, granule, rows FROM numbered ORDER BY cell")
+        visits = self._session.table("SELECT cell, number, rows FROM visits ORDER BY visit")
+        combinations = self._session.table("SELECT * FROM quasis ORDER BY quasi")
         values = {}
         for name in self._relation.roles.quasi_columns:
             distinct = self.values(name)
@@ -287,8 +290,8 @@ class SqlEvents:
         carried = self._alias[column]
         self._table("held_values", lookups.HELD_VALUES.format(column=carried))
         same = self._same(f"coded.{carried}", "held_values.value")
-        held = self._fetch(f"{lookups.HELD.format(same=same)} ORDER BY visit, code")
-        values = self._cast(self._fetch("SELECT value FROM held_values ORDER BY code"), column)
+        held = self._session.table(f"{lookups.HELD.format(same=same)} ORDER BY visit, code")
+        values = self._cast(self._session.table("SELECT value FROM held_values ORDER BY code"), column)
         return Held(held["visit"].to_numpy(), held["code"].to_numpy().astype(np.int32), values)
 
     def publish_steps(
@@ -379,12 +382,6 @@ class SqlEvents:
         self._session.upload(name, decode_dictionaries(table))
         for statement in self._dialect.table[2:]:
             self._session.run(statement.format(name))
-
-    def _fetch(self, query: str) -> pa.Table:
-        return pa.concat_tables(self._session.batches(query))
-
-    def _row(self, query: str) -> tuple[int, ...]:
-        return tuple(column[0].as_py() for column in self._fetch(query).columns)
 
 
 def stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:

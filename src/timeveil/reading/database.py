@@ -18,8 +18,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pyarrow as pa
 
 from timeveil.domain.wording import counted
-from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising, raising_each
+from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.columns import column_error
+from timeveil.reading.session import Session
 from timeveil.reading.times import bounds_of
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -99,7 +100,7 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-class Server:
+class Server(Session):
     """A connection in one transaction that sees one state of the database; closed with its last user."""
 
     source: str
@@ -128,29 +129,14 @@ class Server:
             cursor.execute(statement)
 
     def batches(self, query: str) -> Iterator[pa.Table]:
-        """The rows of a query as they arrive, after a table without rows."""
-        with self.explained():
-            cursor = self.connection.cursor()
-        try:
-            with self.explained():
-                cursor.execute(query)
-                reader = cursor.fetch_record_batch()
+        with self.explained(), self.connection.cursor() as cursor:
+            cursor.execute(query)
+            reader = cursor.fetch_record_batch()
             yield reader.schema.empty_table()
-            for batch in raising_each(reader, self._failure, on=Exception):
+            for batch in reader:
                 yield pa.Table.from_batches([batch])
-        finally:
-            with suppress(Exception):
-                cursor.close()
-
-    def table(self, query: str) -> pa.Table:
-        """All rows of a query, of which there are few."""
-        return pa.concat_tables(self.batches(query))
-
-    def row(self, query: str) -> tuple[Any, ...]:
-        return tuple(self.table(query).to_pylist()[0].values())
 
     def upload(self, name: str, table: pa.Table) -> None:
-        """Make a temporary table of these rows."""
         self.run(f"DROP TABLE IF EXISTS pg_temp.{name}")  # never one of the database
         with self.explained(), self.connection.cursor() as cursor:
             cursor.adbc_ingest(name, table, mode="create", temporary=True)

@@ -25,6 +25,7 @@ import pyarrow as pa
 from timeveil.domain.stored import PLAIN_PARQUET, Part, PrivateFolder
 from timeveil.errors import EngineError, InputError, TimeveilError, raising
 from timeveil.reading import part_file
+from timeveil.reading.session import Session
 from timeveil.reading.times import bounds_of
 
 FOLDER = "spark.timeveil.folder"
@@ -73,7 +74,7 @@ def is_frame(table: object) -> bool:
     return type(table).__module__.startswith("pyspark.") and hasattr(table, "sparkSession")
 
 
-class Cluster:
+class Cluster(Session):
     """A session of Spark in which our tables have names of their own; they go with their last user."""
 
     def __init__(self, spark: Any) -> None:
@@ -112,16 +113,9 @@ class Cluster:
             self.frame(statement)
 
     def batches(self, query: str) -> Iterator[pa.Table]:
-        """The rows of a query, of which there are few: tallies, lookups and cells."""
         with self.explained():
             table = self.frame(query).toArrow()
         yield table
-
-    def table(self, query: str) -> pa.Table:
-        return pa.concat_tables(self.batches(query))
-
-    def row(self, query: str) -> tuple[Any, ...]:
-        return tuple(column[0].as_py() for column in self.table(query).columns)
 
     def upload(self, name: str, table: pa.Table) -> None:
         """Name the rows of a lookup table, which every executor gets whole; times as whole numbers."""
