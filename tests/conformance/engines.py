@@ -17,8 +17,8 @@ import timeveil as tv
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.stored import Stored
-from timeveil.engines.dialects import DUCKDB
 from timeveil.engines.duckdb import DuckDBSession
+from timeveil.engines.lookups import DUCKDB
 from timeveil.engines.sql import SqlEvents, aliases
 
 DOUBLE = "double"

@@ -26,7 +26,7 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
 from timeveil.engines import Codes, Int64s, Levels, Published, Tally, lookups, total
-from timeveil.engines.dialects import DUCKDB
+from timeveil.engines.lookups import DUCKDB
 from timeveil.engines.memory import MemoryEvents
 from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
 from timeveil.errors import EngineError, ParameterError, raising

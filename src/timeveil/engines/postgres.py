@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from timeveil.domain.relation import Relation
 from timeveil.engines import Published
-from timeveil.engines.dialects import POSTGRESQL
+from timeveil.engines.lookups import POSTGRESQL
 from timeveil.engines.sql import SqlEvents
 from timeveil.errors import ParameterError
 from timeveil.reading.in_place import ServerRows

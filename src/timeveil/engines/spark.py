@@ -5,8 +5,7 @@ have to do alone. Raw rows are moved between executors once, three columns of th
 and person belong. Cells and the order of visits need no further move. All granularities are counted in one
 statement, from a lookup table of them all that every executor has.
 
-Rows are published by the executors, each a part of the files, after one sort of what is published. Only
-tallies, lookups and the list of parts come here, and, where rows are made coarser one by one, the cells.
+Rows are published by the executors, each a part of the files, after one sort of what is published.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Parts
 from timeveil.engines import Codes, Int64s, Levels, Published, lookups
-from timeveil.engines.dialects import SPARK
+from timeveil.engines.lookups import SPARK
 from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError
 from timeveil.reading.in_place import ClusterRows
@@ -40,7 +39,7 @@ class SparkEvents(SqlEvents):
         if not isinstance(relation.data, ClusterRows):
             message = "the engine `spark` counts tables of Spark, and this one was read into memory"
             raise ParameterError(message, hint="give the DataFrame itself, or leave {engine} out")
-        self._stay, self._cluster, self._are_numbered = relation.data, relation.data.cluster, False
+        self._stay, self._cluster, self._are_numbered = relation.data, relation.data.server, False
         super().__init__(relation, self._cluster, SPARK)
 
     def observe(self, base: Ticks) -> Int64s:

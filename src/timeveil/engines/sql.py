@@ -41,7 +41,7 @@ from timeveil.engines import (
     lookups,
     published_schema,
 )
-from timeveil.engines.dialects import Dialect
+from timeveil.engines.lookups import Dialect
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
 from timeveil.reading.session import Session

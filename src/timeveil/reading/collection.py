@@ -4,13 +4,8 @@ Wide series, `Roles(series=[...])`: a row is a series, each named column an inst
 `Roles(respondent=, time=, value=)`: a row is one value of one person; the distinct times are the instants, in
 time order, named by their text. What belongs to a person and not to an instant (sensitive, keep) must be
 equal in all rows of a person. A value may be missing: a null, or in the long form no row. That is refused
-unless `fill` says what to do.
-
-| fill | a missing value becomes |
-|---|---|
-| forward | the person's last value before it; before the first, the first |
-| linear | the value on the line between its neighbours, instants one step apart; at an end, the nearest |
-| drop | nothing: the person is left out |
+unless `fill` says what to do: `forward` takes the person's last value before it, `linear` the one on the line
+between its neighbours (at an end both take the nearest), and `drop` leaves the person out.
 
 Long transactions, `Roles(respondent=, item=)`: a row is one item of one person, and all items of a person are
 one transaction. With lists, `Roles(item=)` and perhaps a respondent: a row is one transaction, its cell the
@@ -141,29 +136,25 @@ def gather(relation: Relation, nulls: str = "error", repeats: str = "error") -> 
     (('milk', 'tea'), [0, 2, 3], [0, 1, 1])
     """
     table, item = relation.table, relation.needed(relation.roles.item, "item")
-    person = relation.roles.respondent if is_list(table[item].type) else relation.respondent
+    has_lists = is_list(table[item].type)
+    person = relation.roles.respondent if has_lists else relation.respondent
     names = [name for name in (person, item) if name is not None]
     if nulls == "error":
         _refuse_nulls(table, *names, hint='fill them in, or leave those rows out with {nulls="drop"}')
-        return _gathered(table, person, item, repeats)
     complete = np.all([pc.is_valid(table[name]).to_numpy() for name in names], axis=0)
-    baskets = _gathered(table.filter(pa.array(complete)), person, item, repeats)
+    table = table if complete.all() else table.filter(pa.array(complete))
+    if has_lists:
+        _refuse_repeated(table, person, "transaction")
+        lists = table[item].cast(pa.large_list(table[item].type.value_type)).combine_chunks()
+        rows = np.arange(len(lists), dtype=np.int64)
+        owner = np.repeat(rows, pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64))
+        items = pa.chunked_array([lists.flatten()])
+    else:
+        owner = rows = _encoded(table[person])[0]
+        items = table[item]
     basket_of_row = np.full(len(complete), -1, np.int64)
-    basket_of_row[complete] = baskets.basket_of_row
-    return replace(baskets, basket_of_row=basket_of_row)
-
-
-def _gathered(table: pa.Table, person: str | None, item: str, repeats: str) -> Baskets:
-    """The transactions of a table in which no row lacks a person or an item."""
-    if not is_list(table[item].type):
-        who, people = _encoded(table[person])
-        return _baskets(item, who, table[item], len(people), who, repeats)
-    _refuse_repeated(table, person, "transaction")
-    lists = table[item].cast(pa.large_list(table[item].type.value_type)).combine_chunks()
-    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-    rows = np.arange(len(lists), dtype=np.int64)
-    items = pa.chunked_array([lists.flatten()])
-    return _baskets(item, np.repeat(rows, lengths), items, len(lists), rows, repeats)
+    basket_of_row[complete] = rows
+    return _baskets(item, owner, items, repeats, basket_of_row)
 
 
 def refuse_rare(collection: Collection, k: int) -> None:
@@ -308,10 +299,9 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
     return table.select(names).take(pa.array(first))
 
 
-def _baskets(
-    item: str, owner: Ints, column: pa.ChunkedArray, count: int, rows: Ints, repeats: str
-) -> Baskets:
+def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, repeats: str, basket_of_row: Ints) -> Baskets:
     """Transactions from pairs of an owner and an item, in any order."""
+    count = int(basket_of_row.max(initial=-1)) + 1
     code, values = _encoded(plain(column))
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
     if nameless := column.null_count or sum(not normal_form(name) for name in names):
@@ -333,7 +323,9 @@ def _baskets(
     pairs = pairs[~is_repeat] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Baskets(tuple(names[position] for position in by_name), starts, pairs % width, rows, repeated)
+    return Baskets(
+        tuple(names[position] for position in by_name), starts, pairs % width, basket_of_row, repeated
+    )
 
 
 def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:

@@ -7,7 +7,7 @@ plainly written come to the client, which compares their spellings.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,8 @@ IN_PLACE = {
 class _RowsThere(Batches):
     """The rows of a table that stays where it is, read when a judge asks for them."""
 
-    def __init__(self, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> None:
-        self.schema, self.num_rows, self._aliases = schema, rows, aliases
+    def __init__(self, server: Any, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> None:
+        self.server, self.schema, self.num_rows, self._aliases = server, schema, rows, aliases
 
     def _selected(self, names: list[str]) -> Iterator[pa.Table]:
         raise NotImplementedError
@@ -59,10 +59,9 @@ class _RowsThere(Batches):
 class ServerRows(_RowsThere):
     """Rows on a server, which keep the connection open."""
 
-    def __init__(self, server: Server, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> None:
-        super().__init__(schema, rows, aliases)
-        self.server, self.origin = server, ROWS
-        """What they are selected from: once rows are numbered, in the order of their numbers."""
+    server: Server
+    origin = ROWS
+    """What they are selected from: once rows are numbered, in the order of their numbers."""
 
     def _selected(self, names: list[str]) -> Iterator[pa.Table]:
         yield from self.server.batches(f"SELECT {', '.join(names)} FROM {self.origin}")
@@ -76,13 +75,12 @@ class ClusterRows(_RowsThere):
     A row is known by the file that it is in and its position there.
     """
 
-    def __init__(self, cluster: Cluster, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> None:
-        super().__init__(schema, rows, aliases)
-        self.cluster, self.parts = cluster, list[Part]()
+    server: Cluster
+    parts: Sequence[Part] = ()
 
     def _selected(self, names: list[str]) -> Iterator[pa.Table]:
         if not self.parts:
-            self.parts = self.cluster.write(f"SELECT * FROM {ROWS}", "rows")
+            self.parts = self.server.write(f"SELECT * FROM {ROWS}", "rows")
         for part in self.parts:
             with pq.ParquetFile(part.path, pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names):

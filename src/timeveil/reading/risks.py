@@ -136,22 +136,16 @@ def with_risks(
         counts = {name: occurrences(table[name], person) for name in columns}
     else:
         counts = {name: look(name) for name in columns}
-    risks = {name: risk for name, seen in counts.items() if (risk := _risk(seen))}
-    refused = {
-        n: risk for n, risk in risks.items() if n not in accepted and (n in roles.keep or "time" in risk)
-    }
-    if refused:
+    risks: dict[str, dict[str, Any]] = {}
+    for name, seen in counts.items():
+        if seen.rows and reads_as_time(seen.values):
+            risks[name] = {"time": True}
+        if seen.rows >= FEWEST_ROWS and seen.sole > MOST * seen.rows:
+            risks[name] = {**risks.get(name, {}), "sole": seen.sole, "rows": seen.rows}
+    refusable = {name: risk for name, risk in risks.items() if name in roles.keep or "time" in risk}
+    if refused := {name: risk for name, risk in refusable.items() if name not in accepted}:
         raise _refused(refused, "row has" if roles.respondent is None else "person has")
     return replace(relation, risks=risks) if risks else relation
-
-
-def _risk(seen: Occurrences) -> dict[str, Any]:
-    """What is wrong with a column, by name; nothing if all is well."""
-    is_unique = seen.rows >= FEWEST_ROWS and seen.sole > MOST * seen.rows
-    return {
-        **({"time": True} if seen.rows and reads_as_time(seen.values) else {}),
-        **({"sole": seen.sole, "rows": seen.rows} if is_unique else {}),
-    }
 
 
 def _refused(risks: Mapping[str, Mapping[str, Any]], having: str) -> InputError:

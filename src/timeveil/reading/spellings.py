@@ -6,11 +6,8 @@ NFKC, single blanks, none at the ends, and no character that nobody sees. Letter
 zeros may well belong to someone else.
 
 Spellings that collide are refused. With `fold_spellings` every text is written in its normal form instead,
-but signs whose form carries their meaning stay: 10² is not 102. The form depends on the text alone, so that
-the snapshots of a stream are folded alike, in any order.
-
-Most columns contain plain letters only, which their bytes show at once; of the others, only distinct values
-are looked at.
+but signs whose form carries their meaning stay: 10² is not 102. Most columns contain plain letters only,
+which their bytes show at once; of the others, only distinct values are looked at.
 """
 
 from __future__ import annotations

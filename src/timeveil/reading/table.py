@@ -283,7 +283,14 @@ def fit(
 
     `sheet` is the one that was read of several, where nobody said which.
     """
-    _refuse_missing_roles(roles, needs)
+    if "" in roles.columns:
+        message = "a role refers to a column without a name"
+        raise RolesError(message, hint="name that column first", code="empty-name")
+    is_derived = any(isinstance(quasi, Derived) for quasi in roles.quasi)
+    needed = [*([] if roles.series or roles.item else needs), *(["time"] if is_derived else [])]
+    if missing := [role for role in dict.fromkeys(needed) if not getattr(roles, role)]:
+        message = f"no column has the role {listed(missing)}"
+        raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
     _refuse_missing_columns(roles, names, sheet)
     used = set(roles.columns)
     if repeated := [name for name, count in Counter(names).items() if count > 1 and name in used]:
@@ -297,18 +304,6 @@ def fit(
         raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
     _refuse_clash(roles, unused)
     return replace(roles, quasi=roles.quasi_columns, drop=unused)
-
-
-def _refuse_missing_roles(roles: Roles, needs: Sequence[str]) -> None:
-    if "" in roles.columns:
-        message = "a role refers to a column without a name"
-        raise RolesError(message, hint="name that column first", code="empty-name")
-    needed = [] if roles.series or roles.item else list(needs)
-    if any(isinstance(quasi, Derived) for quasi in roles.quasi) and "time" not in needed:
-        needed.append("time")
-    if missing := [str(role) for role in needed if not getattr(roles, str(role), None)]:
-        message = f"no column has the role {listed(missing)}"
-        raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
 
 
 def _refuse_missing_columns(roles: Roles, names: Sequence[str], sheet: str | None) -> None:

@@ -22,14 +22,7 @@ import pyarrow as pa
 
 from timeveil.domain.stored import PrivateFolder, private_file
 from timeveil.errors import ErrorCode, InputError, ParameterError, raising, raising_each
-from timeveil.reading.files import (
-    UNLIMITED,
-    limits,
-    read_error,
-    refuse_columns,
-    temporary_file_error,
-    too_large,
-)
+from timeveil.reading import files
 
 BLOCK_BYTES = 1 << 21  # no row is longer; some tens of blocks are in memory at a time
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -76,7 +69,7 @@ class TextFile:
         self.path, self.kind = path, kind
         self.name = path.name
         self._compression = PACKED.get(path.suffix.lower())
-        self.allowed = limits().allowance(path.stat().st_size) if self._compression else UNLIMITED
+        self.allowed = files.limits().allowance(path.stat().st_size) if self._compression else files.UNLIMITED
         self.copy: PrivateFolder | None = None
         """The file in UTF-8, where it is in another encoding."""
         with raising(self.refusal, on=FAILURES), self.open() as stream:
@@ -100,7 +93,7 @@ class TextFile:
         """Refuse a packed file that has unpacked to so many bytes, if that is too much."""
         if count > self.allowed:
             claim = f"unpacks to more than the {self.allowed:,} bytes allowed"
-            raise too_large(self.name, claim, "unpacked")
+            raise files.too_large(self.name, claim, "unpacked")
 
     def refusal(self, cause: Exception) -> Exception:
         """What is said of a file that was not read to its end."""
@@ -108,7 +101,7 @@ class TextFile:
             return MemoryError()
         # Without the system's number it is what pyarrow says of a damaged packed file.
         if isinstance(cause, OSError):
-            return self.fault("damaged") if cause.errno is None else read_error(self.name, cause)
+            return self.fault("damaged") if cause.errno is None else files.read_error(self.name, cause)
         if "straddling" in str(cause):
             return self.fault("long row", most=BLOCK_BYTES)
         return self.fault("malformed")
@@ -122,7 +115,7 @@ class TextFile:
     def _in_utf8(self) -> PrivateFolder:
         decoder, count = codecs.getincrementaldecoder(self.encoding)(), 0
         blocks = raising_each(self.blocks(), self.refusal, on=FAILURES)
-        with raising(temporary_file_error, on=OSError):
+        with raising(files.temporary_file_error, on=OSError):
             folder = PrivateFolder()
             with private_file(folder.path / "text") as copy:
                 for block in chain(blocks, [b""]):
@@ -161,7 +154,7 @@ class JsonLines:
         for number, row in self._rows():
             for key, value in row.items():
                 kinds.setdefault(key, set()).add(isinstance(value, list))
-            refuse_columns(self._file.name, len(kinds))
+            files.refuse_columns(self._file.name, len(kinds))
             if number == _HEAD_ROWS:
                 break
         if not kinds:

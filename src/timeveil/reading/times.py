@@ -7,10 +7,9 @@
 | timestamps with a zone or offset, with `zone` set | zoned | timestamp[ms, zone] |
 | whole numbers, with `unit` set or as slot numbers | relative | int64 |
 
-Anything finer than a millisecond is cut off, towards the past. As text, times are written `2024-03-31`;
-`2024-03-31 14:05` with `T` or a blank in between, perhaps with seconds and a fraction; the same with an
-offset (`Z`, `+02`, `+0200`, `+02:00`) at the end; as whole numbers; or in one of the ways of `dates`. Whole
-numbers without a unit are dates if all of them are, written YYYYMMDD.
+Anything finer than a millisecond is cut off, towards the past. As text, times are written `2024-03-31` or
+`2024-03-31 14:05`, perhaps with seconds, a fraction and an offset; as whole numbers; or in one of the ways of
+`dates`. Whole numbers without a unit are dates if all of them are, written YYYYMMDD.
 """
 
 from __future__ import annotations
@@ -248,10 +247,8 @@ class TimeColumn:
             return self._timestamps(chunk, row)
         if pa.types.is_floating(kind):
             return self._whole_floats(chunk.cast(pa.float64()), row)
-        if pa.types.is_uint64(kind):
-            return self._bounded(chunk, pa.uint64(), 0, self._limit, row).cast(pa.int64())
-        numbers = chunk if pa.types.is_int64(kind) else chunk.cast(pa.int64())
-        return self._bounded(numbers, pa.int64(), -self._limit, self._limit, row)
+        wide, low = (pa.uint64(), 0) if pa.types.is_uint64(kind) else (pa.int64(), -self._limit)
+        return self._bounded(chunk.cast(wide), wide, low, self._limit, row).cast(pa.int64())
 
     def _timestamps(self, chunk: pa.Array, row: int) -> pa.Array:
         unit, zone = chunk.type.unit, self._zone if chunk.type.tz else None
@@ -325,21 +322,17 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
                 kinds.setdefault(kind, np.zeros(len(texts), dtype=bool))[rows] = mask
 
     for kind, shape, arrow in _SHAPES if form is None else ():
-        if len(unread) == 0:
-            break
         candidates = texts if len(unread) == len(texts) else texts.take(pa.array(unread))
         fits = pc.match_substring_regex(candidates, shape).to_numpy(zero_copy_only=False)
-        if fits.any():
+        if np.any(fits):
             rows, unread = unread[fits], unread[~fits]
             matching = candidates.filter(pa.array(fits))
             # Arrow reads a point and three digits after it; no blank ahead of an offset, no plus of a number.
             if pc.any(pc.match_substring_regex(matching, r"^\+|[.,]\d{4}|,| [Z+-]")).as_py():
                 matching = pc.replace_substring_regex(matching, r"[.,](\d{1,3})\d*", r".\1")
                 matching = pc.replace_substring_regex(matching, r"^\+| ([Z+-])", r"\1")
-            values[rows], missing[rows] = (
-                matching.cast(arrow).view(pa.int64()).to_numpy(zero_copy_only=False),
-                False,
-            )
+            values[rows] = matching.cast(arrow).view(pa.int64()).to_numpy(zero_copy_only=False)
+            missing[rows] = False
             note(rows, **{kind: True})
     for dates in read_dates(texts.take(pa.array(unread)), form) if len(unread) else ():
         rows = unread[dates.rows]
