@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PIP     = -m pip --disable-pip-version-check install
 
-.PHONY: setup demo serve test pytest test-oldest test-install thorough lint types docs notation bench experiments experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
+.PHONY: setup demo serve test pytest test-oldest test-install thorough lint types docs notation bench experiments experiments-local experiments-series experiments-packets experiments-patterns fuzz mutants redteam format clean
 
 setup: $(VENV)/.dev
 
@@ -79,6 +79,9 @@ bench: setup $(VENV)/.bench
 
 experiments: setup
 	$(BIN)/python -m benchmarks.experiments.stream $(DATA)
+
+experiments-local: setup
+	$(BIN)/python -m benchmarks.experiments.local $(DATA)
 
 experiments-series: setup
 	$(BIN)/python -m benchmarks.experiments.series $(DATA)

@@ -1,6 +1,6 @@
 """Local recoding: what it loses on public data, and on tiny tables against a bound that nothing beats.
 
-`python -m benchmarks.experiments.local --nlswork FILE` prints both. Nothing is withheld.
+`python -m benchmarks.experiments.local --nlswork FILE ...` prints both. Nothing is withheld.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import argparse
 import datetime as dt
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from tests.oracles.local import Cell, Step, fewest_bits
 
@@ -90,27 +92,79 @@ def tiny(tables: int = 100, seed: int = 0) -> tuple[float, float]:
     return sum(local for local, _ in pairs) / tables, sum(bound for _, bound in pairs) / tables
 
 
-def nlswork(path: Path, k: int = 5) -> dict[str, float]:
-    """Bits that a row of the National Longitudinal Survey loses by each way."""
-    survey = pq.read_table(path, columns=["idcode", "year", "birth_yr", "race", "south", "grade"])
-    days = [dt.date(year, 1, 1) for year in survey["year"].to_pylist()]
-    survey = survey.set_column(1, "year", pa.array(days, pa.date32()))
-    grouped = {"kind": "groups", "of": "year", "anchor": dt.date(1968, 1, 1)}
+@dataclass(frozen=True)
+class Setting:
+    """How a public table is published; rows without a person, a time or a quasi-identifier are left out."""
+
+    roles: tv.Roles
+    hierarchies: Mapping[str, str]
+    k: int = 5
+    granularities: Sequence[str] | None = None
+    unit: str | None = None
+    definitions: Mapping[str, Any] = field(default_factory=dict)
+
+
+DAYS = ("day", "week", "month", "quarter", "half-year", "year", "decade", "all")
+AGES, HIDDEN = "intervals:5,10,20", "suppression"
+_YEARS = {"kind": "groups", "of": "year", "anchor": dt.date(1968, 1, 1)}
+SETTINGS = {
+    "retail": Setting(
+        tv.Roles(respondent="customer_id", time="invoice_ts", quasi=["country"]),
+        {"country": HIDDEN},
+        granularities=("hour", "6-hours", *(name for name in DAYS if name != "decade")),
+    ),
+    "oulad": Setting(
+        tv.Roles(respondent="id_student", time="date", quasi=["gender", "region", "age_band", "disability"]),
+        dict.fromkeys(("gender", "region", "age_band", "disability"), HIDDEN),
+        granularities=DAYS,
+    ),
+    "icu-labs": Setting(
+        tv.Roles(respondent="record_id", time="minute", quasi=["age", "gender", "icu_type"]),
+        {"age": AGES, "gender": HIDDEN, "icu_type": HIDDEN},
+        k=10,
+        granularities=("15-minutes", "30-minutes", "hour", "6-hours", "day", "all"),
+        unit="minute",
+    ),
+    "chop": Setting(
+        tv.Roles(respondent="subject_id", time="date", quasi=["age", "gender", "clinic_name"]),
+        {"age": AGES, "gender": HIDDEN, "clinic_name": HIDDEN},
+        granularities=DAYS,
+    ),
+    "ebola": Setting(
+        tv.Roles(respondent="id", time="date_of_onset", quasi=["age", "sex", "district"]),
+        {"age": AGES, "sex": HIDDEN, "district": HIDDEN},
+        granularities=DAYS,
+    ),
+    "nlswork": Setting(
+        tv.Roles(respondent="idcode", time="year", quasi=["birth_yr", "race", "south", "grade"]),
+        {"birth_yr": "intervals:2,6", "race": HIDDEN, "south": HIDDEN, "grade": "intervals:3,6"},
+        granularities=("year", "2-years", "5-years", "decade", "all"),
+        definitions={"2-years": {**_YEARS, "n": 2}, "5-years": {**_YEARS, "n": 5}},
+    ),
+}
+
+
+def bits_lost(path: Path, setting: Setting) -> dict[str, float]:
+    """Bits that a row of a public table loses by each way."""
+    roles = setting.roles
+    table = pq.read_table(path, columns=[roles.respondent, roles.time, *roles.quasi])
+    table = table.filter(pc.is_valid(table[roles.respondent]))
+    if roles.time == "year":
+        days = [dt.date(year, 1, 1) for year in table["year"].to_pylist()]
+        table = table.set_column(1, "year", pa.array(days, pa.date32()))
     bits: dict[str, float] = {}
     for way in WAYS:
         release, ledger = tv.generalize_time(
-            survey,
-            tv.Roles(respondent="idcode", time="year", quasi=["birth_yr", "race", "south", "grade"]),
-            k,
-            granularities=["year", "2-years", "5-years", "decade", "all"],
-            definitions={"2-years": {**grouped, "n": 2}, "5-years": {**grouped, "n": 5}},
-            hierarchies={
-                "birth_yr": "intervals:2,6",
-                "race": "suppression",
-                "south": "suppression",
-                "grade": "intervals:3,6",
-            },
+            table,
+            roles,
+            setting.k,
+            granularities=setting.granularities,
+            definitions=setting.definitions,
+            hierarchies=setting.hierarchies,
+            unit=setting.unit,
             recode=way,
+            nulls="withhold",
+            allow_loss=True,
         )
         loss = tv.measure(release, ledger, windows=0)
         assert isinstance(loss, tv.Loss)
@@ -120,15 +174,18 @@ def nlswork(path: Path, k: int = 5) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.experiments.local", description=__doc__)
-    parser.add_argument("--nlswork", type=Path, help="the survey as Parquet")
+    for name in SETTINGS:
+        parser.add_argument(f"--{name}", type=Path, help="that table as Parquet")
     parser.add_argument("--tables", type=int, default=100, help="number of tiny tables")
-    arguments = parser.parse_args()
-    local, bound = tiny(arguments.tables)
+    arguments = vars(parser.parse_args())
+    local, bound = tiny(arguments["tables"])
     numbers = f"local {local:.3f} bits a row, bound {bound:.3f}, {local / bound:.3f} times"
-    print(f"{arguments.tables} tiny tables, k = 2: {numbers}")
-    if arguments.nlswork:
-        losses = nlswork(arguments.nlswork).items()
-        print("nlswork, k = 5, bits a row:", ", ".join(f"{way} {bits:.2f}" for way, bits in losses))
+    print(f"{arguments['tables']} tiny tables, k = 2: {numbers}")
+    for name, setting in SETTINGS.items():
+        if path := arguments[name.replace("-", "_")]:
+            losses = bits_lost(path, setting).items()
+            lost = ", ".join(f"{way} {bits:.3f}" for way, bits in losses)
+            print(f"{name}, k = {setting.k}, bits a row: {lost}", flush=True)
 
 
 if __name__ == "__main__":
