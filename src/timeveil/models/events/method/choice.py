@@ -25,11 +25,13 @@ import numpy as np
 import pyarrow.compute as pc
 
 from timeveil.domain.lines import LARGEST_LOSS
-from timeveil.domain.roles import Roles
+from timeveil.domain.relation import Relation
 from timeveil.errors import InfeasibleError, ParameterError, raising
 from timeveil.models.events.method.local import Scale
 from timeveil.models.events.method.search import Counts, Ladder, Node, label_ranks, least_generalization
-from timeveil.recoding import bad_hierarchy, hierarchy_from
+from timeveil.models.events.parameters import EventParameters
+from timeveil.recoding import bad_hierarchy
+from timeveil.recoding.groups import hierarchies_for
 
 COMPARABLE = 2.0  # bits a row that it may cost to keep a column
 
@@ -52,6 +54,23 @@ class Candidate:
 
 
 Measure: TypeAlias = Callable[[Candidate], float]
+
+
+def feasible_nodes(counts: Counts) -> list[Node]:
+    """Count every node that may matter; those that keep the promise."""
+    order, suppress = counts.order, counts.plan.parameters.suppress
+    named = order.representative(counts.plan.named) if counts.plan.named else None
+    feasible: list[Node] = []
+    for combination in order.levels:
+        nodes = [Node(combination, g.name) for g in order.granularities]
+        # Above a success there are no more groups (Property 1), unless rows are withheld: then small groups
+        # can merge into ones that are published. A promise about values may fail at the granularity that
+        # has to be chosen, although a finer one keeps it, and be kept there at other levels.
+        settled = named is None or any(node.granularity == named for node in feasible)
+        minimal = order.minimal(feasible) if suppress == 0 and settled else []
+        if not all(any(order.is_finer(finer, node) for finer in minimal) for node in nodes):
+            feasible += filter(counts.is_feasible, nodes)
+    return feasible
 
 
 def choose_node(counts: Counts, feasible: Sequence[Node], measure: Measure | None) -> tuple[Node, int]:
@@ -139,28 +158,33 @@ class _Choice:
 
     def _imprecision(self, node: Node) -> float:
         """How far up the ladders a node is, on average: 0 at the values themselves, 1 at the top of each."""
-        scale, heights = self._scale, self._heights
-        parts = [(scale.weight_of_time, heights[node.granularity] / max(1, *heights.values()))]
-        for weight, level, top in zip(scale.weights, node.levels, self._counts.tops, strict=True):
-            parts.append((weight, level / top))
-        return round(sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts), 9)
-
-    @cached_property
-    def _heights(self) -> dict[str, int]:
-        """Per granularity the length of the longest chain of finer ones."""
         order, heights = self._counts.order, dict[str, int]()
-        for granularity in order.granularities:  # finer ones come first
+        for (
+            granularity
+        ) in order.granularities:  # finer ones come first: the longest chain of them is its height
             below = [high for name, high in heights.items() if order.is_finer_time(name, granularity.name)]
             heights[granularity.name] = max(below, default=-1) + 1
-        return heights
+        weights = [self._scale.weight_of_time, *self._scale.weights]
+        climbed = [level / top for level, top in zip(node.levels, self._counts.tops, strict=True)]
+        parts = [heights[node.granularity] / max(1, *heights.values()), *climbed]
+        return round(float(np.average(parts, weights=weights)), 9)
 
     def _measured(self, measure: Measure) -> dict[Node, float]:
         """The number that a function gives to each node; it may not be less where nodes are coarser."""
         numbers = {}
-        for candidate in self._feasible:
+        for node in self._feasible:
+            tally = self._counts(node)
+            candidate = Candidate(
+                levels=dict(zip(self._counts.columns, node.levels, strict=True)),
+                granularity=node.granularity,
+                groups=tally.kept_groups,
+                smallest_group=tally.kept_smallest,
+                group_total=tally.kept_total,
+                rows_withheld=tally.rows_omitted,
+                bits=self._scale.mean_bits(node),
+            )
             with raising(_failed, on=Exception):
-                numbers[candidate] = measure(self._candidate(candidate))
-        for number in numbers.values():
+                numbers[node] = number = measure(candidate)
             if isinstance(number, bool) or not isinstance(number, Real) or math.isnan(number):
                 message = f"the function given as `choose` gave a {type(number).__name__}, not a number"
                 raise ParameterError(message, hint="return a number that grows with generality")
@@ -175,18 +199,6 @@ class _Choice:
             )
         return numbers
 
-    def _candidate(self, node: Node) -> Candidate:
-        tally = self._counts(node)
-        return Candidate(
-            levels=dict(zip(self._counts.columns, node.levels, strict=True)),
-            granularity=node.granularity,
-            groups=tally.kept_groups,
-            smallest_group=tally.kept_smallest,
-            group_total=tally.kept_total,
-            rows_withheld=tally.rows_omitted,
-            bits=self._scale.mean_bits(node),
-        )
-
 
 def _failed(cause: Exception) -> ParameterError:
     message = f"the function given as `choose` failed with {type(cause).__name__}"
@@ -194,17 +206,27 @@ def _failed(cause: Exception) -> ParameterError:
 
 
 def ladders_of(
-    hierarchies: Mapping[str, Any], levels: Mapping[str, int], most: Mapping[str, int], roles: Roles
+    hierarchies: Mapping[str, Any], relation: Relation, parameters: EventParameters
 ) -> dict[str, Ladder]:
-    """Per generalised column its hierarchy and the levels that may be used: up to `most`, or the one set."""
-    ladders: dict[str, Ladder] = {}
-    for column, source in hierarchies.items():
-        if column not in roles.quasi_columns:
-            message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
-            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
-        hierarchy = hierarchy_from(source)
-        ladders[column] = (hierarchy, range(hierarchy.finest, hierarchy.top + 1))
-    for limits in (most, levels):
+    """Per generalised column its hierarchy and the levels that may be used: up to the most, or the one set.
+
+    What is asked about other columns is refused: they are not published, are known, or have nothing to weigh.
+    """
+    for column in parameters.protect or {}:
+        if column not in relation.roles.sensitive:
+            message = f"a promise was made about `{column}`, which is not a sensitive column"
+            raise ParameterError(message, hint=f"name `{column}` in {{sensitive}}, or leave its promise out")
+    checked = hierarchies_for(relation.roles.quasi_columns, hierarchies)
+    ladders: dict[str, Ladder] = {
+        column: (hierarchy, range(hierarchy.finest, hierarchy.top + 1))
+        for column, hierarchy in checked.items()
+    }
+    for column in parameters.weights or ():
+        if column not in (*ladders, relation.time):
+            message = f"a weight was given for `{column}`, which is neither generalised nor the time"
+            names = ", ".join(f"`{name}`" for name in (*ladders, relation.time))
+            raise ParameterError(message, hint=f"give weights to {names} only")
+    for limits in (most := parameters.max_levels or {}, parameters.levels or {}):
         for column, level in limits.items():
             ladder = ladders.get(column)
             if ladder is None:

@@ -36,19 +36,17 @@ from timeveil.domain.release import Facts, Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.engines import Events, Levels, Published, Tally, open_events, published_schema
-from timeveil.models.events.method.choice import Measure, choose_node, ladders_of, too_few_people
-from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers, refuse_repeated_events
-from timeveil.models.events.method.local import (
-    Recoding,
-    bits_of_ways,
-    mappings_of,
-    recode_rows,
-    refuse_weights,
-    stated_steps,
+from timeveil.engines import Events, Levels, Published, open_events, published_schema
+from timeveil.models.events.method.choice import (
+    Measure,
+    choose_node,
+    feasible_nodes,
+    ladders_of,
+    too_few_people,
 )
+from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers, refuse_repeated_events
+from timeveil.models.events.method.local import Recoding, bits_of_ways, mappings_of, recode_rows, stated_steps
 from timeveil.models.events.method.origin import FIRST, since_origin
-from timeveil.models.events.method.protect import refuse_roles
 from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
 from timeveil.reading import read
@@ -57,16 +55,13 @@ from timeveil.reading.in_place import IN_PLACE, read_in_place
 from timeveil.reading.risks import with_risks
 from timeveil.recoding import Hierarchy
 
+# What a manifest states about the groups of one candidate, and besides where more than k people is promised.
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
-"""What a manifest states about the groups of one candidate."""
 _SHORT = ("groups_short", "rows_short")
-"""What it states besides where more than k people is promised."""
-
-COMPARED_ROWS = 200_000
-"""Up to this many rows, a run that makes all rows coarser alike notes what another way would save."""
-
-DURATIONS = "log:2,4,16"
-"""How durations are made coarser where no hierarchy is given for them."""
+COMPARED_ROWS = (
+    200_000  # up to here, a run that makes all rows coarser alike notes what another way would save
+)
+DURATIONS = "log:2,4,16"  # how durations are made coarser where no hierarchy is given for them
 
 
 def generalize_time(
@@ -142,16 +137,14 @@ def generalize_time(
     k = parameters.k
     progress("reading", 0.0)
     relation = _read(table, roles, parameters)
-    refuse_roles(parameters.protect, relation.roles.sensitive)
     ways = {**dict.fromkeys(relation.durations, DURATIONS), **(hierarchies or {})}
-    ladders = ladders_of(ways, levels or {}, max_levels or {}, relation.roles)
+    ladders = ladders_of(ways, relation, parameters)
     refuse_ledgers(relation, parameters.after)
     only = None
     if parameters.append:
         only, pinned = continued(parameters.after, {name: ladder[0] for name, ladder in ladders.items()})
         ladders = {name: (ladder[0], (pinned[name],)) for name, ladder in ladders.items()}
     earlier = look_back(relation, parameters)
-    refuse_weights(parameters.weights, ladders, relation.time)
     custom = from_toml(definitions) if isinstance(definitions, Mapping) else definitions
     progress("encoding", 0.2)
     events = open_events(engine, earlier.hidden(relation) if earlier else relation, memory_limit)
@@ -164,17 +157,17 @@ def generalize_time(
             raise too_few_people(events.people, k)
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders, earlier)
-        feasible = _feasible(counts)
+        feasible = feasible_nodes(counts)
         chosen, tried = choose_node(counts, feasible, measure)
         progress("generalising", 0.8)
+        recoding = None
         if parameters.recode == "global":
             published = _publish(events, counts, chosen)
-            progress("done", 1.0)
-            return _assemble(counts, feasible, chosen, tried, published)
-        recoding = recode_rows(counts, chosen, partial(_is_feasible, counts), seed=seed)
-        published = events.publish_steps(plan.timeline, counts.steps(recoding.steps), recoding.cells)
+        else:
+            recoding = recode_rows(counts, chosen, seed=seed)
+            published = events.publish_steps(plan.timeline, counts.steps(recoding.steps), recoding.cells)
         progress("done", 1.0)
-        return _assemble(counts, feasible, recoding.within, tried, published, recoding)
+        return _assemble(counts, feasible, chosen, tried, published, recoding)
     finally:
         events.close()
 
@@ -207,33 +200,6 @@ def _publish(events: Events, counts: Counts, chosen: Node) -> Published:
     return events.publish_steps(plan.timeline, [step], counts.published(chosen), numbered=False)
 
 
-def _feasible(counts: Counts) -> list[Node]:
-    """Count every node that may matter; those that keep the promise."""
-    order, suppress = counts.order, counts.plan.parameters.suppress
-    named = order.representative(counts.plan.named) if counts.plan.named else None
-    feasible: list[Node] = []
-    for combination in order.levels:
-        nodes = [Node(combination, g.name) for g in order.granularities]
-        # Above a success there are no more groups (Property 1), unless rows are withheld: then small groups
-        # can merge into ones that are published. A promise about values may fail at the granularity that
-        # has to be chosen, although a finer one keeps it, and be kept there at other levels.
-        settled = named is None or any(node.granularity == named for node in feasible)
-        minimal = order.minimal(feasible) if suppress == 0 and settled else []
-        if not all(any(order.is_finer(finer, node) for finer in minimal) for node in nodes):
-            feasible += [node for node in nodes if _is_feasible(counts, node)]
-    return feasible
-
-
-def _is_feasible(counts: Counts, node: Node) -> bool:
-    """Whether a node keeps the promise and withholds no more than is allowed."""
-    # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
-    most, tally = counts.plan.parameters.suppress * counts.rows + 1e-9, counts.scan(node.levels)
-    # What has too few people is not looked at any further, unless some of them only wait.
-    if tally[node.granularity].rows_below_k > most and not counts.plan.parameters.append:
-        return False
-    return counts(node).kept_groups > 0 and counts(node).rows_spent <= most
-
-
 # From the outcome of a search to a release and its ledger.
 
 
@@ -247,10 +213,12 @@ def _assemble(
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     plan, frontier, nodes = counts.plan, counts.order.minimal(feasible), None
+    if recoding:
+        chosen = recoding.within
     if chosen.levels:
         nodes = [
             {"levels": counts.level_names(node.levels), "granularity": node.granularity}
-            | _numbers(counts, counts(node))
+            | {number: getattr(counts(node), number) for number in _stated(plan)}
             for node in frontier
         ]
     mappings, complete = counts.levels(chosen.levels), counts.rows == plan.relation.rows
@@ -275,13 +243,12 @@ def _assemble(
     if counts.earlier:
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
     elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.may_have_steps:
-        later["bits"] = partial(bits_of_ways, counts, chosen, partial(_is_feasible, counts))
+        later["bits"] = partial(bits_of_ways, counts, chosen)
         # Few ask what another way would save; an engine other than memory is closed when they do.
         facts["bits"] = None if plan.parameters.engine == "memory" else later.pop("bits")()
     if recoding and recoding.decoys:
         facts["decoys"] = recoding.decoys
-    label = plan.named or chosen.granularity
-    return _pair(plan, label, mappings, published, sections, facts, nodes, later)
+    return _pair(plan, plan.named or chosen.granularity, mappings, published, sections, facts, nodes, later)
 
 
 def _has_distinct_labels(level: pa.Table) -> bool:
@@ -296,16 +263,15 @@ def _has_distinct_labels(level: pa.Table) -> bool:
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:
     """No countable row came in: a release without rows keeps any promise."""
-    relation, label = plan.relation, plan.named or plan.allowed[0].name
+    relation, stepped = plan.relation, plan.parameters.recode != "global"
     entries = {"row": np.arange(relation.rows), "group": pa.nulls(relation.rows, pa.int32())}
-    stepped = plan.parameters.recode != "global"
     data = published_schema(relation, {}, stepped=stepped).empty_table()
     published = Published(data, pa.table(entries), rows=0, groups=0, smallest_group=0)
     candidate = {**dict.fromkeys(_stated(plan), 0), "feasible": True, "allowed": True, "aliases": []}
-    candidates = {g.name: dict(candidate) for g in plan.allowed}
     steps: dict[str, Any] = {"steps": [], "definitions": []} if stepped else {}
+    candidates = {g.name: dict(candidate) for g in plan.allowed}
     sections = {"levels": {}, **steps, "frontier": [], "candidates": candidates}
-    return _pair(plan, label, {}, published, sections, {"people": 0})
+    return _pair(plan, plan.named or plan.allowed[0].name, {}, published, sections, {"people": 0})
 
 
 def _pair(
@@ -380,18 +346,14 @@ def _candidates(counts: Counts, chosen: Node) -> dict[str, dict[str, Any]]:
         counted_as = order.representative(name) if name in allowed else name
         tally = counts(Node(chosen.levels, counted_as))
         is_safe = tally.smallest_group >= counts.k and not tally.rows_short
-        candidates[name] = _numbers(counts, tally) | {
+        candidates[name] = {number: getattr(tally, number) for number in _stated(counts.plan)} | {
             # Granularities may group the data alike, and yet one moves rows out of its gaps.
             "rows_in_gaps": counts.rows_in_gaps(name),
-            "feasible": _is_feasible(counts, Node(chosen.levels, counted_as)) if name in allowed else is_safe,
+            "feasible": counts.is_feasible(Node(chosen.levels, counted_as)) if name in allowed else is_safe,
             "allowed": name in allowed,
             "aliases": order.aliases.get(name, []),
         }
     return candidates
-
-
-def _numbers(counts: Counts, tally: Tally) -> dict[str, int]:
-    return {name: getattr(tally, name) for name in _stated(counts.plan)}
 
 
 def _stated(plan: Plan) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ Cost: `tiling` sorts the visits once per combination of levels and granularity, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -31,7 +31,6 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
 from timeveil.engines import Codes, Recoded
-from timeveil.errors import ParameterError
 from timeveil.models.events.method.earlier import people_of
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.search import Counts, Node, label_ranks
@@ -56,45 +55,39 @@ class Recoding:
     decoys: Mapping[str, int | None] = field(default_factory=dict)
 
 
-def recode_rows(
-    counts: Counts,
-    answer: Node,
-    is_feasible: Callable[[Node], bool],
-    way: str | None = None,
-    seed: int | None = None,
-) -> Recoding:
+def recode_rows(counts: Counts, answer: Node, way: str | None = None, seed: int | None = None) -> Recoding:
     """Publish every row at a step of its own; `answer` is what a global search chose, `seed` draws decoys."""
     scale, way = Scale(counts), way or counts.plan.parameters.recode
     if way == "tiling":
-        return _tiling(scale, answer, is_feasible)
+        return _tiling(scale, answer)
     if way == "refined":
         return _sweep(scale, answer, seed)
     # The coarsest step that keeps the promise: rows may leave the groups of the answer.
-    blocks = [next(filter(is_feasible, scale.steps[::-1]), answer)]
+    blocks = [next(filter(counts.is_feasible, scale.steps[::-1]), answer)]
     if not counts.order.is_finer(answer, blocks[0]):
         blocks.append(answer)  # weeks do not refine months, so that the answer may lose less
     if counts.guard or counts.earlier:
         # What stays open has to keep the promise too, and does so sooner inside of nodes that lose little.
-        blocks += [answer, *islice(filter(is_feasible, scale.steps), BLOCKS)]
+        blocks += [answer, *islice(filter(counts.is_feasible, scale.steps), BLOCKS)]
     return min((_sweep(scale, within, seed) for within in dict.fromkeys(blocks)), key=scale.loss)
 
 
 def _sweep(scale: Scale, within: Node, seed: int | None) -> Recoding:
     """The better of two orders of the steps inside a node."""
-    nodes = [node for node in scale.steps if node != within and scale.counts.order.is_finer(node, within)]
-    orders = dict.fromkeys((tuple(nodes), tuple(sorted(nodes, key=scale.uneven_bits))))
-    return min((_swept(scale, within, steps, seed) for steps in orders), key=scale.loss)
-
-
-def _swept(scale: Scale, within: Node, steps: Sequence[Node], seed: int | None) -> Recoding:
-    counts, decoys = scale.counts, None if seed is None else Decoys(np.random.default_rng(seed))
-    labels = (counts.label(node) for node in (*steps, within))
+    counts, recodings = scale.counts, []
+    nodes = [node for node in scale.steps if node != within and counts.order.is_finer(node, within)]
     block, guard = counts.label(within), counts.guard
     if counts.earlier:
         block, guard = np.where(counts.published(within).group < 0, -1, block), _sharing(counts)
-    step = sweep(scale.cells, block, labels, counts.k, guard, decoys)
-    recoding = scale.recoding(within, [*steps, within], step)
-    return replace(recoding, decoys={"seed": seed, "held": decoys.held}) if decoys else recoding
+    for steps in dict.fromkeys((tuple(nodes), tuple(sorted(nodes, key=scale.uneven_bits)))):
+        decoys = None if seed is None else Decoys(np.random.default_rng(seed))
+        labels = (counts.label(node) for node in (*steps, within))
+        step = sweep(scale.cells, block, labels, counts.k, guard, decoys)
+        recoding = scale.recoding(within, [*steps, within], step)
+        if decoys:
+            recoding = replace(recoding, decoys={"seed": seed, "held": decoys.held})
+        recodings.append(recoding)
+    return min(recodings, key=scale.loss)
 
 
 def _sharing(counts: Counts) -> Guard:
@@ -106,20 +99,11 @@ def _sharing(counts: Counts) -> Guard:
     return guard.sharing(counts.classes[counts.cells.cell], counts.k)
 
 
-def bits_of_ways(counts: Counts, answer: Node, is_feasible: Callable[[Node], bool]) -> dict[str, float]:
+def bits_of_ways(counts: Counts, answer: Node) -> dict[str, float]:
     """Bits that a row loses on average if all are published alike, and if each is as fine as possible."""
     scale = Scale(counts)
-    _, local = scale.loss(recode_rows(counts, answer, is_feasible, "local"))
+    _, local = scale.loss(recode_rows(counts, answer, "local"))
     return {"global": round(scale.mean_bits(answer), 6), "local": round(local, 6)}
-
-
-def refuse_weights(weights: Mapping[str, float] | None, generalised: Collection[str], time: str) -> None:
-    """Only what can be made coarser has a loss to weigh."""
-    for column in weights or ():
-        if column not in (*generalised, time):
-            message = f"a weight was given for `{column}`, which is neither generalised nor the time"
-            names = ", ".join(f"`{name}`" for name in (*generalised, time))
-            raise ParameterError(message, hint=f"give weights to {names} only")
 
 
 class Scale:
@@ -136,7 +120,7 @@ class Scale:
         self._rows_at = np.bincount(cells.position, weights=cells.rows, minlength=len(timeline))
         widths = {g.name: _widths(timeline, g) for g in order.granularities}
         narrowest = min(float(width.min()) for width in widths.values())
-        self._time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
+        self.time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
         weights, time = counts.plan.parameters.weights or {}, counts.plan.relation.time
         self.weight_of_time = weights.get(time, 1.0)
         self.weights = [weights.get(column, 1.0) for column in counts.columns]
@@ -147,29 +131,29 @@ class Scale:
     def steps(self) -> list[Node]:
         """Every step, those that lose least on average first."""
         # Where means are equal: by levels, and then in the order of the granularities.
-        nodes = [Node(levels, name) for levels in self._combinations() for name in self._time_bits]
+        nodes = [Node(levels, name) for levels in self._combinations() for name in self.time_bits]
         return sorted(nodes, key=lambda node: (self.mean_bits(node), sum(node.levels), node.levels))
 
     def mean_bits(self, node: Node) -> float:
         """What a row loses on average at a step."""
         parts = zip(self.weights, self._value_bits(node.levels), strict=True)
         values = sum(weight * float(bits @ self._rows) for weight, bits in parts) / self.cells.rows.sum()
-        return round(float(values) + self.weight_of_time * self._mean_width(node.granularity), 9)
+        return round(float(values) + self.weight_of_time * self.mean_width(node.granularity), 9)
 
     def uneven_bits(self, node: Node) -> float:
         """What a row loses at a step, so averaged that rows which lose much count for more."""
         mean = float(np.average(self.bits(node) ** 4, weights=self.cells.rows))
         return round(math.sqrt(math.sqrt(mean)), 9)
 
-    def _mean_width(self, granularity: str) -> float:
+    def mean_width(self, granularity: str) -> float:
         """What the time of a row loses on average, in bits.
 
         A granule without an end ends with the data, and may be narrower than one inside of it; a coarser
         granularity loses no less all the same.
         """
         if granularity not in self._mean_widths:
-            finer = [g for g in self._time_bits if self.counts.order.is_finer_time(g, granularity)]
-            bits = max(float(self._time_bits[g] @ self._rows_at) for g in finer)
+            finer = [g for g in self.time_bits if self.counts.order.is_finer_time(g, granularity)]
+            bits = max(float(self.time_bits[g] @ self._rows_at) for g in finer)
             self._mean_widths[granularity] = bits / float(self._rows_at.sum())
         return self._mean_widths[granularity]
 
@@ -178,7 +162,7 @@ class Scale:
         usable, every = self.counts.usable, self.counts.order.levels
         if len(every) <= MOST_COMBINATIONS:
             return every
-        chain, finest = [tuple(levels[0] for levels in usable)], next(iter(self._time_bits))
+        chain, finest = [tuple(levels[0] for levels in usable)], next(iter(self.time_bits))
         while raised := [
             (*chain[-1][:column], level, *chain[-1][column + 1 :])
             for column, levels in enumerate(usable)
@@ -203,7 +187,7 @@ class Scale:
         """What each cell's rows lose at a step."""
         weighed = zip(self.weights, self._value_bits(node.levels), strict=True)
         values = np.add.reduce([np.zeros(len(self._rows)), *(weight * bits for weight, bits in weighed)])
-        time = self.weight_of_time * self._time_bits[node.granularity]
+        time = self.weight_of_time * self.time_bits[node.granularity]
         bits: Floats = values[self.cells.quasi] + time[self.cells.position]
         return bits
 
@@ -214,10 +198,6 @@ class Scale:
             bits[step == number] = self.bits(node)[step == number]
         shown = step >= 0
         return float(np.average(bits, weights=rows)), float(np.average(bits[shown], weights=rows[shown]))
-
-    def at(self, levels: tuple[int, ...]) -> list[Node]:
-        """The steps at these levels, from fine to coarse."""
-        return [Node(levels, name) for name in sorted(self._time_bits, key=self._mean_width)]
 
     def recoding(self, within: Node, steps: Sequence[Node], step: Codes) -> Recoding:
         """Only the steps that something is published at, and the groups."""
@@ -286,12 +266,12 @@ def mappings_of(counts: Counts, recoding: Recoding) -> dict[str, pa.Table]:
 # Periods that do not overlap.
 
 
-def _tiling(scale: Scale, answer: Node, is_feasible: Callable[[Node], bool]) -> Recoding:
+def _tiling(scale: Scale, answer: Node) -> Recoding:
     """The combination of levels whose best tiling withholds fewest rows and then loses fewest bits."""
     tilings = []
     for levels in dict.fromkeys((answer.levels, *(node.levels for node in scale.steps))):
-        steps = scale.at(levels)
-        if within := next(filter(is_feasible, steps[::-1]), None):
+        steps = [Node(levels, name) for name in sorted(scale.time_bits, key=scale.mean_width)]
+        if within := next(filter(scale.counts.is_feasible, steps[::-1]), None):
             tilings.append((*_tile(scale, steps, within), within, steps))
     # The levels of the answer are feasible, so there is a best.
     step, _, within, steps = min(tilings, key=itemgetter(1))

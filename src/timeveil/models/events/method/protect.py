@@ -19,7 +19,7 @@ Cost: a sort of the holdings, distinct (visit, value), per test; at a tight bloc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -145,14 +145,6 @@ def _meeting_few(group: Int64s, person: Int64s, groups: int, k: int) -> Int64s:
         in_common = (within[rows] @ within.T).tocoo()
         short[rows[in_common.row[in_common.data < k]]] = True
     return np.flatnonzero(short)
-
-
-def refuse_roles(protect: Mapping[str, str] | None, sensitive: Collection[str]) -> None:
-    """Refuse a promise about a column that is not sensitive: others are not published, or are known."""
-    for column in protect or {}:
-        if column not in sensitive:
-            message = f"a promise was made about `{column}`, which is not a sensitive column"
-            raise ParameterError(message, hint=f"name `{column}` in {{sensitive}}, or leave its promise out")
 
 
 def _column(name: str, held: Held, promise: AnyProtection, person: Int64s) -> _Column:

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
-from timeveil.calendar.timeline import Positions, Timeline, at_least, base_for
+from timeveil.calendar.timeline import Timeline, at_least, base_for
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Recoded, Step, Tally
 from timeveil.errors import InputError, ParameterError
@@ -37,8 +37,7 @@ from timeveil.models.events.parameters import CHOICES, EventParameters
 from timeveil.reading.encoding import combine, distinct, publish_values
 from timeveil.recoding import Hierarchy
 
-Ladder: TypeAlias = tuple[Hierarchy, Sequence[int]]
-"""A hierarchy and the levels of it that may be used."""
+Ladder: TypeAlias = tuple[Hierarchy, Sequence[int]]  # a hierarchy and the levels of it that may be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,8 @@ def make_plan(
     parameters: EventParameters,
     definitions: Iterable[Granularity] | None,
     *,
-    by_rule: bool = False,
-    only: Granularity | None = None,
+    by_rule: bool,
+    only: Granularity | None,
 ) -> Plan:
     """Fix the base granularity, look at which granules occur, and settle what may be chosen.
 
@@ -77,10 +76,9 @@ def make_plan(
     the one granularity that may be chosen, if another release is continued.
     """
     axis, names = relation.clock, parameters.granularities if only is None else [only]
-    allowed = resolve(names, axis, definitions)
-    named = None
+    allowed, named = resolve(names, axis, definitions), None
     if not by_rule and parameters.choose not in CHOICES:
-        (named,) = _named(parameters.choose, axis, definitions)
+        named = _named(parameters.choose, axis, definitions)
         allowed = allowed if named.name in {g.name for g in allowed} else (*allowed, named)
     limited_to = None if names is None else [g.name for g in allowed]
     ticks = base_for(axis, allowed, *events.extent())
@@ -89,26 +87,24 @@ def make_plan(
     if limited_to is None:
         # Granularities below the base would cut the data no finer than it does.
         allowed = tuple(g for g in allowed if g == named or at_least([g], ticks))
-    skipped = _gapped(timeline, allowed, named, parameters.gaps)
+    skipped = _gapped(timeline, allowed, named)
     allowed = tuple(g for g in allowed if g.name not in skipped)
     must = named.name if named else None
     return Plan(relation, parameters, timeline, allowed, base, must, limited_to, skipped)
 
 
-def _gapped(
-    timeline: Timeline, allowed: Sequence[Granularity], named: Granularity | None, policy: str
-) -> dict[str, str]:
+def _gapped(timeline: Timeline, allowed: Sequence[Granularity], named: Granularity | None) -> dict[str, str]:
     """The granularities to skip because of their gaps; a policy that withholds rows skips none."""
-    if policy == "suppress":
+    if timeline.gaps == "suppress":
         return {}
     where, hint = "belong to no granule of `{}`, which has gaps", ', or move them on with {gaps="next"}'
     skipped, outside = "rows fall into its gaps", {g.name: timeline.in_gaps(g) for g in allowed}
-    if policy == "next":  # rows after the last granule have no next one
+    if timeline.gaps == "next":  # rows after the last granule have no next one
         outside = {g.name: timeline.firsts(g) < 0 for g in allowed if outside[g.name].any()}
         where, hint = "are after the last granule of `{}`, so that there is no next one", ""
         skipped = "rows are after its last granule"
     gapped = [g for g in allowed if g.name in outside and outside[g.name].any()]
-    if gapped and (policy == "error" or named in gapped or len(gapped) == len(allowed)):
+    if gapped and (timeline.gaps == "error" or named in gapped or len(gapped) == len(allowed)):
         worst = named if named in gapped else gapped[0]
         lost = int(outside[worst.name].sum())
         raise InputError(
@@ -121,10 +117,10 @@ def _gapped(
     return {g.name: skipped for g in gapped}
 
 
-def _named(name: str, axis: TimeAxis, definitions: Iterable[Granularity] | None) -> tuple[Granularity, ...]:
+def _named(name: str, axis: TimeAxis, definitions: Iterable[Granularity] | None) -> Granularity:
     """The granularity that `choose` names; what is nearly one of its rules is taken for a typing error."""
     try:
-        return resolve([name], axis, definitions)
+        return resolve([name], axis, definitions)[0]
     except ParameterError as error:
         near = get_close_matches(name, CHOICES, 1)
         if not near:
@@ -178,13 +174,17 @@ class Order:
     def __init__(
         self, timeline: Timeline, granularities: Sequence[Granularity], levels: Sequence[Sequence[int]] = ()
     ) -> None:
-        partitions = {g.name: _partition(timeline.firsts(g)) for g in granularities}
+        # Where a granularity cuts the positions outside its gaps, and which are inside: a bit each.
+        partitions: dict[str, tuple[int, int]] = {}
+        for g in granularities:
+            firsts = timeline.firsts(g)
+            cuts, gaps = np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
+            partitions[g.name] = int.from_bytes(cuts.tobytes()), int.from_bytes(gaps.tobytes())
 
         def rank(granularity: Granularity) -> tuple[int, int, int]:
             """Most granules first; where the data at hand do not decide, finer and then shorter ones."""
-            cuts = partitions[granularity.name][0].bit_count()
             finer = sum(is_finer_than(g, granularity) for g in granularities if g is not granularity)
-            return -cuts, finer, granularity.rule.shortest
+            return -partitions[granularity.name][0].bit_count(), finer, granularity.rule.shortest
 
         self.aliases: dict[str, list[str]] = {}
         self.granularities: list[Granularity] = []
@@ -199,9 +199,8 @@ class Order:
                 self.aliases[twin].append(granularity.name)
         # One refines another that cuts only where it does, and leaves out the same rows.
         self._finer = {
-            (g, h): gaps == other_gaps and not other_cuts & ~cuts
-            for g, (cuts, gaps) in partitions.items()
-            for h, (other_cuts, other_gaps) in partitions.items()
+            (g, h): fine[1] == coarse[1] and not coarse[0] & ~fine[0]
+            for (g, fine), (h, coarse) in product(partitions.items(), repeat=2)
         }
         self.levels = sorted(product(*levels), key=lambda combination: (sum(combination), combination))
 
@@ -228,12 +227,6 @@ class Order:
         return [n for n in nodes if not any(m != n and self.is_finer(m, n) for m in nodes)]
 
 
-def _partition(firsts: Positions) -> tuple[int, int]:
-    """Where a granularity cuts the positions outside its gaps, and which are inside: a bit each."""
-    cuts, gaps = np.diff(firsts[firsts >= 0]) != 0, firsts < 0
-    return int.from_bytes(np.packbits(cuts).tobytes()), int.from_bytes(np.packbits(gaps).tobytes())
-
-
 class Counts:
     """Tallies of nodes: one scan per combination of levels, made when first asked for."""
 
@@ -254,29 +247,33 @@ class Counts:
     def __call__(self, node: Node) -> Tally:
         """A node's groups; where more than k people is promised, those that break it are counted too."""
         tally = self.scan(node.levels)[node.granularity]
-        if self.guard is None and self.earlier is None:
-            return tally
-        if node not in self._guarded:
-            self._guarded[node] = self._with_short_groups(node, tally)
-        return self._guarded[node]
+        if node not in self._guarded and (self.guard or self.earlier):
+            group, people, keeps = self.groups(node)
+            published, rows = self._published(group, keeps), self.cells.rows
+            large = (group >= 0) & (people >= self.k)[group] if len(people) else group >= 0
+            withheld, waiting = published.group < 0, 0
+            if self.earlier:
+                firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity))
+                late = self.earlier.late(self.cells, self.classes, self.plan.timeline, firsts)
+                waiting = int(rows[late & withheld & (group >= 0)].sum())
+            self._guarded[node] = replace(
+                tally,
+                groups_short=len(distinct(group[large])) - len(published.people),
+                rows_short=int(rows[large & withheld].sum()),
+                rows_waiting=waiting,
+                kept_smallest=int(published.people.min()) if len(published.people) else 0,
+                kept_total=int(published.people.sum()),
+            )
+        return self._guarded.get(node, tally)
 
-    def _with_short_groups(self, node: Node, tally: Tally) -> Tally:
-        group, people, keeps = self.groups(node)
-        published, rows = self._published(group, keeps), self.cells.rows
-        large = (group >= 0) & (people >= self.k)[group] if len(people) else group >= 0
-        withheld, waiting = published.group < 0, 0
-        if self.earlier:
-            firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity))
-            late = self.earlier.late(self.cells, self.classes, self.plan.timeline, firsts)
-            waiting = int(rows[late & withheld & (group >= 0)].sum())
-        return replace(
-            tally,
-            groups_short=len(distinct(group[large])) - len(published.people),
-            rows_short=int(rows[large & withheld].sum()),
-            rows_waiting=waiting,
-            kept_smallest=int(published.people.min()) if len(published.people) else 0,
-            kept_total=int(published.people.sum()),
-        )
+    def is_feasible(self, node: Node) -> bool:
+        """Whether a node keeps the promise and withholds no more than is allowed."""
+        # The margin lets a share such as 0.29 of 100 rows withhold 29 in spite of rounding.
+        most, tally = self.plan.parameters.suppress * self.rows + 1e-9, self.scan(node.levels)
+        # What has too few people is not looked at any further, unless some of them only wait.
+        if tally[node.granularity].rows_below_k > most and not self.plan.parameters.append:
+            return False
+        return self(node).kept_groups > 0 and self(node).rows_spent <= most
 
     def published(self, node: Node) -> Recoded:
         """What is left of all rows at a node without those that break a promise."""
