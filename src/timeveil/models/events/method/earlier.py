@@ -49,6 +49,11 @@ HIDDEN = "\x00before"
 """The column of classes, which nothing publishes."""
 SAME_TABLE = 0.1  # the share of the events published before that has to be in the table again
 _NEVER = 0  # the class of events that were not published before
+_ANOTHER = "is not that of a release of this table"
+_SAME_TABLE = (
+    "give the ledgers of earlier releases of the same table; {event} names the column that distinguishes a "
+    "person's events"
+)
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,19 @@ class Earlier:
 
         `order` puts cells into the order of what they say: nothing may depend on the order of rows.
         """
-        joint, people, rows = _joint(cells, classes, group)
+        # The number of each cell's class within its group, and per such number its people and rows.
+        pairs = group * (int(classes.max(initial=0)) + np.int64(1)) + classes
+        joint = np.unique(pairs, return_inverse=True)[1].ravel()
+        people = people_of(joint[cells.cell], cells.person, int(joint.max(initial=-1)) + 1)
+        rows = np.bincount(joint, weights=cells.rows, minlength=len(people))
         visible = (group >= 0) & (people >= k)[joint]
-        for lacking in np.flatnonzero(self._lacking(cells, classes, visible, k)):
+        # The classes that were published before and are absent now for somebody, but for fewer than k.
+        visits = np.flatnonzero(~visible[cells.cell])
+        of_class = np.concatenate([classes[cells.cell[visits]].astype(np.int64), self.gone[0]])
+        person = np.concatenate([cells.person[visits].astype(np.int64), self.gone[1]])
+        missing = people_of(of_class, person, len(self.labels))
+        missing[_NEVER] = 0
+        for lacking in np.flatnonzero((missing > 0) & (missing < k)):
             left = np.unique(joint[visible & (classes == lacking)])
             crowd = np.flatnonzero(joint == left[people[left].argmax()])
             absent = {*self.gone[1][self.gone[0] == lacking].tolist()}
@@ -94,24 +109,13 @@ class Earlier:
             visible[extra if len(extra) else joint == left[rows[left].argmin()]] = False
         return visible
 
-    def _lacking(self, cells: Cells, classes: Codes, visible: Mask, k: int) -> Mask:
-        """The classes that were published before and are absent now for somebody, but for fewer than k."""
-        visits = np.flatnonzero(~visible[cells.cell])
-        of_class = np.concatenate([classes[cells.cell[visits]].astype(np.int64), self.gone[0]])
-        person = np.concatenate([cells.person[visits].astype(np.int64), self.gone[1]])
-        absent = people_of(of_class, person, len(self.labels))
-        lacking: Mask = (absent > 0) & (absent < k)
-        lacking[_NEVER] = False
-        return lacking
-
     def late(self, cells: Cells, classes: Codes, timeline: Timeline, firsts: Codes) -> Mask:
         """Cells that were not published before although their period was, where a release is continued."""
         if not self.append:
             return np.zeros(len(cells), np.bool_)
-        reached = np.searchsorted(
-            timeline.granules, timeline.base.granule(np.array([self.last])), side="right"
-        )
-        period = firsts[int(reached[0]) - 1] if reached[0] else np.int32(-1)
+        last = timeline.base.granule(np.array([self.last]))[0]
+        reached = int(np.searchsorted(timeline.granules, last, side="right"))
+        period = firsts[reached - 1] if reached else np.int32(-1)
         late: Mask = (classes == _NEVER) & (firsts[cells.position] <= period)
         return late
 
@@ -142,15 +146,6 @@ def _enough(cells: Cells, crowd: Int64s, absent: set[int], k: int) -> Int64s:
     return crowd[:count] if len(stay) >= k else crowd[:0]
 
 
-def _joint(cells: Cells, classes: Codes, group: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """The number of each cell's class within its group, and per such number its people and rows."""
-    _, joint = np.unique(group * (int(classes.max(initial=0)) + np.int64(1)) + classes, return_inverse=True)
-    joint = joint.ravel()
-    numbers = int(joint.max(initial=-1)) + 1
-    people = people_of(joint[cells.cell], cells.person, numbers)
-    return joint, people, np.bincount(joint, weights=cells.rows, minlength=numbers).astype(np.int64)
-
-
 def people_of(group: Int64s | Codes, person: Int64s | Codes, groups: int) -> Int64s:
     """The number of different people in each group; both are given per visit."""
     room = int(person.max(initial=0)) + 1
@@ -163,7 +158,7 @@ def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None
     ledgers = parameters.after
     if not ledgers:
         return None
-    history = _History([*(ledger.original for ledger in ledgers), relation], relation)
+    history = _History([*(ledger.original for ledger in ledgers), relation])
     present = history.events[-1]
     labels = np.full((len(history.person_of_event), len(ledgers)), -1, np.int64)
     for number, ledger in enumerate(ledgers):
@@ -172,14 +167,20 @@ def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None
         recurring = np.isin(np.flatnonzero(labels[:, number] >= 0), present)
         if recurring.sum() < SAME_TABLE * len(recurring):
             reason = f"{int(recurring.sum()):,} of its {len(recurring):,} published events are in it"
-            raise _other_table(number + 1, reason)
+            raise _unusable(number + 1, f"{_ANOTHER}: {reason}")
     absent = np.full((1, len(ledgers)), -1)
     classes, of_event = np.unique(np.concatenate([absent, labels]), axis=0, return_inverse=True)
     of_event = of_event.ravel()[1:]  # absent throughout sorts first, so that it is class 0
     _refuse_small(classes, of_event, history.person_of_event, parameters.k)
-    gone = np.setdiff1d(np.flatnonzero(of_event != _NEVER), present[history.counted])
-    people = history.engine_codes()[history.person_of_event[gone]]
-    last = max(_last(ledger) for ledger in ledgers)
+    named, timed = (history.tables[-1][name].is_valid() for name in (relation.respondent, relation.time))
+    counted = np.flatnonzero(pc.and_(named, timed))
+    gone = np.setdiff1d(np.flatnonzero(of_event != _NEVER), present[counted])
+    # Per person the code that the engine gives; people who are not in the table any more have others.
+    codes, room = encode_people(relation.table[relation.respondent].take(pa.array(counted)))
+    by_person = room + np.arange(int(history.person_of_event.max(initial=-1)) + 1, dtype=np.int64)
+    by_person[history.person_of_event[present[counted]]] = codes
+    people = by_person[history.person_of_event[gone]]
+    last = max(map(_last, ledgers))
     of_row = of_event[present].astype(np.int32)
     return Earlier(of_row, classes, (of_event[gone], people), last, parameters.append)
 
@@ -187,16 +188,16 @@ def look_back(relation: Relation, parameters: EventParameters) -> Earlier | None
 class _History:
     """The events of several tables, numbered so that the same event has the same number in each."""
 
-    def __init__(self, relations: Sequence[Relation], current: Relation) -> None:
-        self._tables = [decode_dictionaries(relation.table) for relation in relations]
-        self._current, roles, self._person = current, current.roles, current.respondent
-        keys = [self._person, roles.event] if roles.event else sorted(roles.columns)
+    def __init__(self, relations: Sequence[Relation]) -> None:
+        self.tables = [decode_dictionaries(relation.table) for relation in relations]
+        roles, person = relations[-1].roles, relations[-1].respondent
+        keys = [person, roles.event] if roles.event else sorted(roles.columns)
         columns = {name: self._column(name) for name in keys}
         # A person who is spelt in another way than before would count as two.
-        spellings = Spellings(self._person, "respondent")
-        spellings.note(columns[self._person])
-        spellings.refuse([columns[self._person]])
-        rows = [len(table) for table in self._tables]
+        spellings = Spellings(person, "respondent")
+        spellings.note(columns[person])
+        spellings.refuse([columns[person]])
+        rows = [len(table) for table in self.tables]
         coded = {name: encode(column) for name, column in columns.items()}
         key, _ = combine([(codes.codes, len(codes.values)) for codes in coded.values()], sum(rows))
         # Rows of one table that are alike are told apart by which of them they are.
@@ -211,20 +212,11 @@ class _History:
         # Per table the number of each row's event.
         self.events: list[Int64s] = np.split(event.ravel(), np.cumsum(rows)[:-1])
         self.person_of_event = np.zeros(len(events), np.int64)
-        self.person_of_event[event.ravel()] = coded[self._person].codes
-        named, timed = (self._tables[-1][name].is_valid() for name in (self._person, current.time))
-        self.counted = np.flatnonzero(pc.and_(named, timed))
-
-    def engine_codes(self) -> Int64s:
-        """Per person the code that the engine gives; people who are not in the table any more have others."""
-        codes, room = encode_people(self._current.table[self._person].take(pa.array(self.counted)))
-        by_person = room + np.arange(int(self.person_of_event.max(initial=-1)) + 1, dtype=np.int64)
-        by_person[self.person_of_event[self.events[-1][self.counted]]] = codes
-        return by_person
+        self.person_of_event[event.ravel()] = coded[person].codes
 
     def _column(self, name: str) -> pa.ChunkedArray:
         """A column of all tables; numbers may be whole in one and not in another, and times more precise."""
-        columns = [table[name] for table in self._tables]
+        columns = [table[name] for table in self.tables]
         kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
         kind = next(iter(kinds)) if len(kinds) == 1 else None
         if len({str(getattr(k, "tz", None)) for k in kinds}) == 1 and all(map(pa.types.is_timestamp, kinds)):
@@ -295,24 +287,18 @@ def refuse_ledgers(relation: Relation, ledgers: Sequence[Any]) -> None:
 def _refuse_other_table(relation: Relation, original: Relation, number: int) -> None:
     roles, before, old, new = relation.roles, original.roles, original.clock, relation.clock
     if (roles.respondent, roles.time) != (before.respondent, before.time):
-        raise _other_table(number, "its person or its time is in another column")
+        raise _unusable(number, f"{_ANOTHER}: its person or its time is in another column")
     needed = {roles.respondent, roles.event} if roles.event else {*roles.columns, *before.columns}
     if lacking := needed - ({*before.columns} & {*roles.columns}):
         columns = ", ".join(f"`{name}`" for name in sorted(filter(None, lacking)))
-        raise _other_table(number, f"not both have {columns}")
+        raise _unusable(number, f"{_ANOTHER}: not both have {columns}")
     if (old.kind, old.zone, old.unit) != (new.kind, new.zone, new.unit):
-        raise _other_table(number, "its times are read in another way")
+        raise _unusable(number, f"{_ANOTHER}: its times are read in another way")
     if not people_in_common(relation, original):
-        raise _other_table(number, "it is about other people")
+        raise _unusable(number, f"{_ANOTHER}: it is about other people")
 
 
-def _other_table(number: int, reason: str) -> ParameterError:
-    hint = "give the ledgers of earlier releases of the same table; {event} names the column that "
-    fault = f"is not that of a release of this table: {reason}"
-    return _unusable(number, fault, hint + "distinguishes a person's events")
-
-
-def _unusable(number: int, fault: str, hint: str) -> ParameterError:
+def _unusable(number: int, fault: str, hint: str = _SAME_TABLE) -> ParameterError:
     message, facts = f"ledger {number} of `after` {fault}", {"ledger": number}
     return ParameterError(message, hint=hint, code="ledger-mismatch", facts=facts)
 

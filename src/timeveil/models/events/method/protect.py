@@ -156,24 +156,19 @@ def _column(name: str, held: Held, promise: AnyProtection, person: Int64s) -> _C
             f"{needed:,} in every group",
             hint="weaken the promise, or leave it out",
         )
-    value = rank[held.value]
-    holdings = distinct(person[held.visit] * values + value)
-    overall = np.bincount(holdings % values, minlength=values) / len(holdings)
-    return _Column(promise, held.visit, value, overall, _bounded(name, held.values, rank, promise))
-
-
-def _bounded(name: str, values: pa.Array, rank: Int64s, promise: AnyProtection) -> Mask:
-    """The values, by rank, that a share is promised of: those that are named, or else all."""
+    # A share is promised of the values that are named, or else of all.
     named = promise.of if isinstance(promise, AtMost) else None
-    bounded = np.full(int(rank.max(initial=-1)) + 1, named is None)
+    bounded = np.full(values, named is None)
     if named:
-        index = pc.index_in(values.cast(pa.string()), pa.array(named, pa.string()))
-        missing = len(named) - pc.count_distinct(index).as_py()
-        if missing:
+        index = pc.index_in(held.values.cast(pa.string()), pa.array(named, pa.string()))
+        if missing := len(named) - pc.count_distinct(index).as_py():
             message = f"the table lacks {counted(missing, 'named value')} of `{name}`"
             raise ParameterError(message, hint="name values as the table spells them")
         bounded[rank[np.asarray(index.is_valid())]] = True
-    return bounded
+    value = rank[held.value]
+    holdings = distinct(person[held.visit] * values + value)
+    overall = np.bincount(holdings % values, minlength=values) / len(holdings)
+    return _Column(promise, held.visit, value, overall, bounded)
 
 
 def _alike(values: pa.Array) -> pa.Array:

@@ -147,7 +147,12 @@ class _Open:
         tight = (left > 0) & (left < self.k)
         block, closing = self._block_of_owner[self._owner], np.isin(gathering, crowd)
         if self._guard and len(crowd):
-            tight |= self._breaking(block, closing, len(left))
+            # The blocks in which people would stay open, and break a promise, if all gatherings were closed.
+            stays = ~closing & np.isin(block, block[closing])
+            if stays.any():
+                numbers, number = np.unique(block[stays], return_inverse=True)
+                keeps = self._guard.keeps(self._visit[stays], number.ravel(), len(numbers))
+                tight[numbers[~keeps]] = True
         inside = tight[self._block_of_owner[owner]]
         if not inside.any():
             return []
@@ -172,13 +177,3 @@ class _Open:
                 visits_left[who] -= visits
                 people[number] = after
         return refused
-
-    def _breaking(self, block: Int64s, closing: Mask, blocks: int) -> Mask:
-        """The blocks in which people would stay open, and break a promise, if all gatherings were closed."""
-        stays = ~closing & np.isin(block, block[closing])
-        breaking = np.zeros(blocks, np.bool_)
-        if self._guard and stays.any():
-            numbers, number = np.unique(block[stays], return_inverse=True)
-            keeps = self._guard.keeps(self._visit[stays], number.ravel(), len(numbers))
-            breaking[numbers[~keeps]] = True
-        return breaking
