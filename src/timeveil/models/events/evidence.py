@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants, ticks
+from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps, Timeline, base_for
 from timeveil.domain.relation import Relation, TimeAxis
@@ -45,7 +46,6 @@ Mask = npt.NDArray[np.bool_]
 LOWEST, HIGHEST = -(2**61), 2**61
 _WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
 _PARTS = (1, 10**3, 10**6, 10**9)
-_FEW = slice(1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,9 @@ class People:
         return self.resolution if part == 1 else 1 / part
 
     def _divided_by(self, ticks: int) -> bool:
-        # A few rows show most of the time that a number does not divide all.
-        return not any((self.tick[rows][self.complete[rows]] % ticks).any() for rows in (_FEW, slice(None)))
+        # The first rows show most of the time that a number does not divide all.
+        parts = slice(1_000), slice(None)
+        return not any((self.tick[rows][self.complete[rows]] % ticks).any() for rows in parts)
 
 
 class Evidence(ReleaseEvidence):
@@ -132,6 +133,12 @@ class Evidence(ReleaseEvidence):
     @property
     def stepped(self) -> bool:
         return "steps" in self.release.manifest
+
+    def granularity_of(self, step: Mapping[str, Any]) -> Granularity:
+        """The granularity of a step, from its definition in the manifest."""
+        definitions = {d.get("name"): d for d in self.release.manifest.get("definitions", ())}
+        definition = definitions[step["granularity"]] if self.stepped else step["granularity_definition"]
+        return fit(Granularity.from_dict(dict(definition)), self.axis)
 
     @cached_property
     def classes(self) -> pa.Table:
@@ -172,14 +179,6 @@ class Evidence(ReleaseEvidence):
         return _find_pairs(self.granules, bounds_of(self.axis, *bounds))[pairs]
 
     @cached_property
-    def released_step(self) -> Integers:
-        """Per published row the index of its step in `steps`."""
-        if not self.stepped:
-            return all_zero(len(self.released_granule))
-        step = self.released_column(*self.columns("step"))
-        return np.asarray(step.values, np.int64)[step.codes] - 1
-
-    @cached_property
     def people(self) -> People:
         return people_of(self.private.original)
 
@@ -204,8 +203,7 @@ class Evidence(ReleaseEvidence):
     def cells(self) -> tuple[Integers, Integers]:
         """The cell of each original row, its quasi-identifiers at an instant, and a row of each cell."""
         quasi, (times, time) = self.folded(self.quasi), ranked(self.people.moment)
-        pairs = [(quasi, int(quasi.max(initial=0)) + 1), (time, len(times))]
-        cell, cells = fold(pairs, len(quasi))
+        cell, cells = fold([(quasi, int(quasi.max(initial=0)) + 1), (time, len(times))], len(quasi))
         return cell, example_of(cell, cells)
 
     @cached_property
@@ -246,29 +244,30 @@ class Evidence(ReleaseEvidence):
         return {name: self.original_column(name) for name in self.columns("quasi")}
 
     @cached_property
-    def labels(self) -> dict[str, Coded]:
-        """The quasi-identifiers that the original rows are published with, by the ledger's mappings."""
-        return {name: self._at_its_step(name) for name in self.quasi} if self.stepped else self.stated_labels
-
-    @cached_property
     def stated_labels(self) -> dict[str, Coded]:
         """The quasi-identifiers at the levels that the manifest states for all rows."""
         levels = self.release.manifest["levels"]
         return {name: self.labels_at(name, levels.get(name)) for name in self.quasi}
 
-    def _at_its_step(self, name: str) -> Coded:
-        """What each row is published as at the step that it is read at."""
-        at_level = self.levels_of(name)
-        if [level for level, _ in at_level] == [None]:
-            return self.quasi[name]
-        codes, texts, size = np.zeros(len(self.step), np.int64), [pa.array([], pa.string())], 0
-        for level, steps in at_level:
-            labels, rows = self.labels_at(name, level), steps[self.step]
-            codes[rows] = labels.codes[rows] + size
-            texts.append(labels.values.cast(pa.string()))
-            size += labels.size
-        merged = encode(pa.chunked_array(texts))
-        return Coded(merged.codes[codes], merged.values)
+    @cached_property
+    def labels(self) -> dict[str, Coded]:
+        """The quasi-identifiers that the original rows are published with, each at the step it is read at."""
+        if not self.stepped:
+            return self.stated_labels
+        labels = dict(self.quasi)
+        for name in labels:
+            at_level = self.levels_of(name)
+            if [level for level, _ in at_level] == [None]:
+                continue
+            codes, texts, size = np.zeros(len(self.step), np.int64), [pa.array([], pa.string())], 0
+            for level, steps in at_level:
+                coded, rows = self.labels_at(name, level), steps[self.step]
+                codes[rows] = coded.codes[rows] + size
+                texts.append(coded.values.cast(pa.string()))
+                size += coded.size
+            merged = encode(pa.chunked_array(texts))
+            labels[name] = Coded(merged.codes[codes], merged.values)
+        return labels
 
     def levels_of(self, name: str) -> list[tuple[Mapping[str, Any] | None, Mask]]:
         """The levels that a quasi-identifier is published at, None for its values, and the steps of each."""
@@ -288,8 +287,7 @@ class Evidence(ReleaseEvidence):
         entry = pc.index_in(original.values.cast(value.type), value_set=value.combine_chunks())
         unmapped = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
         # A value that only withheld rows have was never published, so no mapping is needed.
-        missing = int(unmapped[distinct(original.codes[self.retained])].sum()) if unmapped.any() else 0
-        if missing:
+        if unmapped.any() and (missing := int(unmapped[distinct(original.codes[self.retained])].sum())):
             raise mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
         mapped = encode(published.take(entry))
         return Coded(mapped.codes[original.codes], mapped.values)
@@ -320,7 +318,7 @@ class Evidence(ReleaseEvidence):
         """A number per combination of published quasi-identifiers, for each original row."""
         return self.folded(self.labels)
 
-    def folded(self, columns: dict[str, Coded]) -> Integers:
+    def folded(self, columns: Mapping[str, Coded]) -> Integers:
         """A number per combination of values in some columns of the original rows."""
         return fold([(c.codes, c.size) for c in columns.values()], self.private.original.rows)[0]
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.calendar.catalogue import fit
-from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, distinct_pairs, fold, ranked
@@ -112,8 +110,7 @@ def _bits_of_missing(evidence: Evidence, draw: np.random.Generator) -> float:
 
 def labels_by_step(evidence: Evidence) -> list[Integers]:
     """Per step a number for what each original row would be published as there."""
-    defined = {d["name"]: Granularity.from_dict(dict(d)) for d in evidence.release.manifest["definitions"]}
-    granularities = [fit(defined[step["granularity"]], evidence.axis) for step in evidence.steps]
+    granularities = [evidence.granularity_of(step) for step in evidence.steps]
     timeline, position = observed(evidence.people, granularities, "skip")
     labels = []
     for granularity, step in zip(granularities, evidence.steps, strict=True):

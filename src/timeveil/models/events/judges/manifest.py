@@ -28,19 +28,14 @@ ROLES = ("quasi", "keep", "sensitive", "time", "start", "end", "step")
 """The roles of published columns, in published order."""
 
 _NUMBERS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
-_TALLY = dict.fromkeys(_NUMBERS, COUNT)
-_STEP_NUMBERS = ("rows", "groups", "smallest_group")
+_SHORT = ("groups_short", "rows_short", "rows_waiting")
+_TALLY = dict.fromkeys((*_NUMBERS, *(f"{number}?" for number in _SHORT)), COUNT)
 _LEVELS = Named({"level": from_to(1, 1_000), "name": TEXT})
 _CHOICE_RULES = ("groups", "generality", "loss", "precision", "function")
 _ROUNDING = 1e-9
-
-_FURTHER: Mapping[str, checks.Shape] = {
-    "protect?": Named(TEXT),
-    "dominance?": checks.SHARE,
-    "visits?": checks.COUNT,
-}
-_SHORT = dict.fromkeys(("groups_short?", "rows_short?"), COUNT)
-_WAITING = {"rows_waiting?": COUNT}
+_FURTHER: Mapping[str, checks.Shape] = {"protect?": Named(TEXT), "dominance?": checks.SHARE, "visits?": COUNT}
+_STEP: Mapping[str, checks.Shape] = {"levels": _LEVELS, "granularity": TEXT}
+_PUBLISHED = dict.fromkeys(("rows", "groups", "smallest_group"), COUNT)
 
 MANIFEST = checks.manifest_of(
     "time",
@@ -66,13 +61,11 @@ MANIFEST = checks.manifest_of(
         "levels": _LEVELS,
         "distinct_labels?": [TEXT],
         "frontier": [TEXT],
-        "candidates": Named(
-            {**_TALLY, **_SHORT, **_WAITING, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}
-        ),
-        "counts": dict.fromkeys(("rows", "groups", "smallest_group", "withheld", "rows_read"), COUNT),
-        "steps?": [{"levels": _LEVELS, "granularity": TEXT, **dict.fromkeys(_STEP_NUMBERS, COUNT)}],
+        "candidates": Named({**_TALLY, "feasible": FLAG, "allowed": FLAG, "aliases": [TEXT]}),
+        "counts": {**_PUBLISHED, "withheld": COUNT, "rows_read": COUNT},
+        "steps?": [{**_STEP, **_PUBLISHED}],
         "definitions?": [DEFINITION],
-        "nodes?": [{"levels": _LEVELS, "granularity": TEXT, **_TALLY, **_SHORT, **_WAITING}],
+        "nodes?": [{**_STEP, **_TALLY}],
     },
 )
 check_shape = partial(checks.check_shape, shape=MANIFEST)
@@ -103,16 +96,12 @@ def check_columns(release: Release, findings: checks.Findings) -> bool:
     }
     findings.expect_all(facts, name=column)
     if step:
-        findings.expect("columns:step", _has_steps(release, step[0]), name=column)
+        sound, numbers = plain_type(schema_of(release).field(step[0]).type) == pa.int32(), set[object]()
+        for batch in release.batches() if sound else ():
+            numbers.update(batch.column(step[0]).unique().to_pylist())
+        numbered = numbers == set(range(1, len(release.manifest["steps"]) + 1))  # and each has rows
+        findings.expect("columns:step", sound and numbered, name=column)
     return not findings.violations
-
-
-def _has_steps(release: Release, name: str) -> bool:
-    """Whether the column of steps holds their numbers, and each step has rows."""
-    if plain_type(schema_of(release).field(name).type) != pa.int32():
-        return False
-    numbers = {number for batch in release.batches() for number in batch.column(name).unique().to_pylist()}
-    return numbers == set(range(1, len(release.manifest["steps"]) + 1))
 
 
 def _is_clock(time: Mapping[str, Any], kind: pa.DataType) -> bool:
@@ -151,18 +140,15 @@ def check_statements(evidence: Evidence, findings: checks.Findings) -> None:
 def _check_steps(evidence: Evidence, findings: checks.Findings) -> None:
     """Expect the rows and groups that the table has at each step."""
     manifest = evidence.release.manifest
-    if not findings.expect("steps:recode", evidence.stepped == ("recode" in manifest["parameters"])):
-        return
-    if not evidence.stepped:
+    agrees = findings.expect("steps:recode", evidence.stepped == ("recode" in manifest["parameters"]))
+    if not (agrees and evidence.stepped):
         return
     findings.check("the steps have the rows and groups that release.json states")
     definitions, steps = manifest["definitions"], manifest["steps"]
     rows = np.bincount(evidence.class_step, np.asarray(evidence.classes["rows"]), len(steps))
     groups = np.bincount(evidence.class_step, minlength=len(steps))
-    counted = zip(steps, rows.tolist(), groups.tolist(), strict=True)
-    wrong = sum(
-        (step["rows"], step["groups"]) != numbers for step, *pair in counted for numbers in [tuple(pair)]
-    )
+    stated = np.array([(step["rows"], step["groups"]) for step in steps]).reshape(-1, 2)
+    wrong = int((stated != np.stack([rows, groups], axis=1)).any(axis=1).sum())
     names = list(dict.fromkeys(step["granularity"] for step in steps))
     smallest = min((step["smallest_group"] for step in steps), default=0)
     facts = {
@@ -205,46 +191,42 @@ def _check_choice(evidence: Evidence, findings: checks.Findings) -> None:
         facts["candidates:nodes"] = nodes and at_levels == list(frontier)
     findings.expect_all(facts)
     counts, stated = manifest["counts"], [*candidates.values(), *(nodes or ())]
-    promise, append = promise_of(evidence), manifest["parameters"].get("append", False)
-    kind = {"further": promise.further or bool(promise.after), "partly": bool(promise.after)}
-    wrong = sum(not _is_possible(numbers, counts, evidence.k, append=append, **kind) for numbers in stated)
+    wrong = sum(not _is_possible(numbers, evidence) for numbers in stated)
     numbers = {"wrong": wrong, "candidates": len(stated), "rows_read": counts["rows_read"]}
     findings.expect("candidates:possible", not wrong, **numbers)
     if counts["rows"]:
-        _check_candidates(manifest, chosen, findings)
+        _check_candidates(manifest, findings)
 
 
-def _is_possible(
-    stated: Mapping[str, Any], counts: Mapping[str, int], k: int, *, further: bool, partly: bool, append: bool
-) -> bool:
-    """Whether a table of this many rows can have these numbers; short groups are counted where asked for.
-
-    After earlier releases, groups may be short of some of their rows.
-    """
+def _is_possible(stated: Mapping[str, Any], evidence: Evidence) -> bool:
+    """Whether a table of this many rows can have these numbers; short groups are counted where asked for."""
+    promise, manifest, k = promise_of(evidence), evidence.release.manifest, evidence.k
     smallest, groups, total, groups_below, rows_below, in_gaps = (stated[number] for number in _NUMBERS)
-    short, rows_short = (stated.get(number, 0) for number in ("groups_short", "rows_short"))
+    short, rows_short, waiting = (stated.get(number, 0) for number in _SHORT)
+    expected = {"rows_waiting"} if manifest["parameters"].get("append") else set[str]()
+    expected |= {"groups_short", "rows_short"} if promise.further or promise.after else set()
+    read = manifest["counts"]["rows_read"]
     return bool(
-        all((number.rstrip("?") in stated) == further for number in _SHORT)
+        {*_SHORT} & {*stated} == expected
         and groups_below + short <= groups
-        and k * short <= rows_short <= counts["rows_read"] - rows_below
-        and (short > 0) <= (rows_short > 0) <= (short > 0 or partly)
-        and ("rows_waiting" in stated) == append
-        and stated.get("rows_waiting", 0) <= rows_below + rows_short
-        and groups * smallest <= total <= counts["rows_read"]
-        and groups_below <= rows_below <= counts["rows_read"] - k * (groups - groups_below)
+        and k * short <= rows_short <= read - rows_below
+        # After earlier releases, groups may be short of some of their rows.
+        and (short > 0) <= (rows_short > 0) <= (short > 0 or bool(promise.after))
+        and waiting <= rows_below + rows_short
+        and groups * smallest <= total <= read
+        and groups_below <= rows_below <= read - k * (groups - groups_below)
         and (groups_below > 0) == (0 < smallest < k)
-        and max(groups_below, in_gaps) <= counts["rows_read"]
+        and max(groups_below, in_gaps) <= read
         and (smallest > 0) == (groups > 0)
     )
 
 
-def _check_candidates(
-    manifest: Mapping[str, Any], chosen: Mapping[str, Any], findings: checks.Findings
-) -> None:
+def _check_candidates(manifest: Mapping[str, Any], findings: checks.Findings) -> None:
     """Expect the release's numbers of the chosen candidate; all must be as feasible as their numbers say."""
     counts, parameters = manifest["counts"], manifest["parameters"]
+    chosen = manifest["candidates"][manifest["granularity"]]
     dropped, smallest = chosen["groups_below_k"] + chosen.get("groups_short", 0), chosen["smallest_group"]
-    groups = chosen["groups"] - dropped
+    groups, partly = chosen["groups"] - dropped, dropped or chosen.get("rows_short")
     # Rows that the chosen granularity omits, apart from rows without a person or a time.
     omitted = _rows_below(chosen) + (chosen["rows_in_gaps"] if parameters["gaps"] == "suppress" else 0)
     exact, withheld, recode = parameters["nulls"] == "error", counts["withheld"], parameters.get("recode")
@@ -254,13 +236,10 @@ def _check_candidates(
         least, most = counts["rows_read"] if exact else counts["rows"], counts["rows_read"]
     wrong = 0
     for candidate in manifest["candidates"].values():
-        short = candidate.get("groups_short", 0)
-        feasible = {
-            candidate["groups"] > candidate["groups_below_k"] + short
-            and _rows_below(candidate) - candidate.get("rows_waiting", 0)
-            <= parameters["suppress"] * rows + _ROUNDING
-            for rows in (least, most)
-        }
+        remaining = candidate["groups"] - candidate["groups_below_k"] - candidate.get("groups_short", 0)
+        spent = _rows_below(candidate) - candidate.get("rows_waiting", 0)
+        allowed = (parameters["suppress"] * rows + _ROUNDING for rows in (least, most))
+        feasible = {remaining > 0 and spent <= rows for rows in allowed}
         # Withholding serves only candidates that the user allowed; any other must fit as it is.
         if not candidate["allowed"]:
             feasible = {candidate["smallest_group"] >= parameters["k"] and not candidate.get("rows_short", 0)}
@@ -269,10 +248,7 @@ def _check_candidates(
         # At steps of their own, rows make other groups than the chosen granularity would.
         "candidates:groups": recode or groups == counts["groups"],
         "candidates:below": (smallest < parameters["k"]) == (chosen["groups_below_k"] > 0),
-        "candidates:smallest": recode
-        or dropped
-        or chosen.get("rows_short")
-        or smallest == counts["smallest_group"],
+        "candidates:smallest": recode or partly or smallest == counts["smallest_group"],
         "candidates:withheld": recode == "tiling" or (omitted == withheld if exact else omitted <= withheld),
         "candidates:feasible": not wrong,
     }

@@ -48,16 +48,23 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
     candidates, calendar = manifest["candidates"], facts.get("calendar")
     if not evidence.people.complete.any():
         return
-    levels = _definitions(evidence, calendar)
+    # The candidates whose definition is known: from the ledger, or else from the catalogue.
+    axis, chosen = evidence.people.axis, {manifest["granularity"]: manifest["granularity_definition"]}
+    defined = dict(available(axis)) if calendar is None else {}
+    for name, definition in (chosen if calendar is None else calendar).items():
+        defined[name] = Granularity.from_dict(dict(definition))
+    levels = {name: fit(defined[name], axis) for name in candidates if name in defined}
     timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
-    cuts = {name: _cuts(timeline.firsts(level)) for name, level in levels.items()}
-    counts, rows_at, wrong = _counted(evidence, timeline, time, levels), np.bincount(time), 0
+    counts, cuts = _counted(evidence, timeline, time, levels), dict[str, Cuts]()
+    rows_at, wrong = np.bincount(time), 0
     for name, level in levels.items():
-        counted = counts[name]
+        counted, firsts = counts[name], timeline.firsts(level)
+        # Between which times outside its gaps it cuts, and which are in its gaps: a bit each.
+        cuts[name] = np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
         if promise_of(evidence).further and not promise_of(evidence).after:
-            counted.update(_short(evidence, timeline.firsts(level).astype(np.int64)[time]))
+            counted.update(_short(evidence, firsts.astype(np.int64)[time]))
         wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
@@ -65,11 +72,8 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
     cuts = {name: cut for name, cut in cuts.items() if candidates[name]["allowed"]}
     base = set(candidates) - set(cuts)
     findings.expect("candidates:run", set(candidates) == set(calendar) and base <= {facts.get("read_at")})
-    same_levels = (manifest["levels"], manifest.get("nodes")) == (
-        facts.get("levels"),
-        facts.get("combinations"),
-    )
-    findings.expect("candidates:levels", same_levels)
+    stated = manifest["levels"], manifest.get("nodes")
+    findings.expect("candidates:levels", stated == (facts.get("levels"), facts.get("combinations")))
     findings.expect("candidates:alike", _lists_those_alike(candidates, cuts))
     if "nodes" not in manifest:
         named = [name for name in cuts if candidates[name]["feasible"]]
@@ -79,28 +83,16 @@ def check_candidates(evidence: Evidence, findings: Findings) -> None:
         findings.expect("candidates:least", set().union(*alike.values()) == least)
 
 
-def _definitions(evidence: Evidence, calendar: Mapping[str, Any] | None) -> dict[str, Granularity]:
-    """The candidates whose definition is known: from the ledger, or else from the catalogue."""
-    manifest, axis = evidence.release.manifest, evidence.people.axis
-    if calendar is not None:
-        defined = {name: Granularity.from_dict(definition) for name, definition in calendar.items()}
-    else:
-        chosen = Granularity.from_dict(dict(manifest["granularity_definition"]))
-        defined = {**available(axis), manifest["granularity"]: chosen}
-    return {name: fit(defined[name], axis) for name in manifest["candidates"] if name in defined}
-
-
 def _short(evidence: Evidence, granule: Integers) -> dict[str, int]:
     """The groups of k people that break another promise, and their rows; per complete row its granule."""
     inside = granule >= 0
     rows = np.flatnonzero(evidence.people.complete)[inside]
     label = evidence.folded(evidence.stated_labels)[rows]
     sizes = int(label.max(initial=0)) + 1, int(granule.max(initial=0)) + 1
-    group, groups = fold(list(zip((label, granule[inside]), sizes, strict=True)), len(rows))
-    person = evidence.people.person[rows]
-    crowd = np.bincount(distinct_pairs(group, person, evidence.people.people)[0], minlength=groups)
+    group, groups = fold(zip((label, granule[inside]), sizes, strict=True), len(rows))
+    members = distinct_pairs(group, evidence.people.person[rows], evidence.people.people)[0]
     masks = [breaks for _, breaks in breaking(evidence, rows, group)]
-    short = np.logical_or.reduce(masks) & (crowd >= evidence.k)
+    short = np.logical_or.reduce(masks) & (np.bincount(members, minlength=groups) >= evidence.k)
     return {"groups_short": int(short.sum()), "rows_short": int(short[group].sum())}
 
 
@@ -146,7 +138,7 @@ def _counted(
 
 
 def _numbers(people: Integers, rows: Integers, k: int) -> tuple[int, ...]:
-    """The smallest group, the groups, their people, those below k, and their rows."""
+    """The sums of some groups."""
     below = people < k
     smallest = people.min() if len(below) else 0
     return tuple(map(int, (smallest, len(below), people.sum(), below.sum(), rows[below].sum())))
@@ -166,7 +158,7 @@ class Groups:
 class Cells:
     """Labels at times, or in granules, in order, with their rows and visits; and all returns, soonest first.
 
-    A return is a visit by somebody who had come to the same label `before`, so much `later`. `granules` has
+    A return is a visit by somebody whose `previous` visit to the same label was a `delay` ago. `granules` has
     the first time in the granule of each time.
     """
 
@@ -176,8 +168,8 @@ class Cells:
     rows: Integers
     visits: Integers
     cell: Codes
-    before: Codes
-    later: Codes
+    previous: Codes
+    delay: Codes
 
     def at(self, firsts: Codes) -> tuple[Integers, Cells]:
         """The people in each granule of a granularity that cuts no cell, and these granules as cells."""
@@ -187,10 +179,10 @@ class Cells:
         time, cell = first[heads], (np.cumsum(begins, dtype=np.int32) - np.int32(1))[self.cell]
         rows, visits = (np.add.reduceat(each, heads) for each in (self.rows, self.visits))
         # A person counts once: at the first visit, and not at returns, which come before the granule is over.
-        soon = np.searchsorted(self.later, (np.arange(len(firsts)) - firsts).max(), side="right")
-        again = cell[:soon][self.before[:soon] >= time[cell[:soon]]]
-        people = visits - np.bincount(again, minlength=len(heads))
-        return people, Cells(firsts, self.label[heads], time, rows, visits, cell, self.before, self.later)
+        returns = np.searchsorted(self.delay, (np.arange(len(firsts)) - firsts).max(), side="right")
+        inside = self.previous[:returns] >= time[cell[:returns]]
+        people = visits - np.bincount(cell[:returns][inside], minlength=len(heads))
+        return people, Cells(firsts, self.label[heads], time, rows, visits, cell, self.previous, self.delay)
 
 
 class Visits:
@@ -214,11 +206,11 @@ class Visits:
 
     def cells(self, times: int) -> Cells:
         """The cells of all times."""
-        again = np.flatnonzero(self._owner[1:] == self._owner[:-1]) + 1
-        when, before = (self._time[self._cell[visits]] for visits in (again, again - 1))
-        soonest, visits = np.argsort(when - before), np.bincount(self._cell, minlength=len(self._rows))
-        returns = (each[soonest] for each in (self._cell[again], before, when - before))
-        return Cells(np.arange(times), self._label, self._time, self._rows, visits, *returns)
+        returns = np.flatnonzero(self._owner[1:] == self._owner[:-1]) + 1
+        time, previous = (self._time[self._cell[visits]] for visits in (returns, returns - 1))
+        order, visits = np.argsort(time - previous), np.bincount(self._cell, minlength=len(self._rows))
+        columns = (column[order] for column in (self._cell[returns], previous, time - previous))
+        return Cells(np.arange(times), self._label, self._time, self._rows, visits, *columns)
 
     def groups(self, firsts: Codes) -> Groups:
         """The groups of a granularity, `firsts` the first time in the granule of each time, -1 in a gap.
@@ -245,11 +237,6 @@ def _changes(*columns: Codes) -> Mask:
     for column in columns:
         changes[1:] |= column[1:] != column[:-1]
     return changes
-
-
-def _cuts(firsts: Positions) -> Cuts:
-    """Between which times outside its gaps a granularity cuts, and which are in its gaps: a bit each."""
-    return np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
 
 
 def _refines(finer: Cuts, coarser: Cuts) -> bool:
@@ -299,9 +286,10 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
     """Expect times since the first row of a person, or since the date in a column, if that is stated."""
     original, origin = evidence.private.original, evidence.release.manifest["parameters"].get("origin")
     calendar = f"{original.time} (calendar)"
-    if not findings.expect("origin:stated", (calendar in original.data.schema.names) == (origin is not None)):
-        return
-    if origin is None:
+    agrees = findings.expect(
+        "origin:stated", (calendar in original.data.schema.names) == (origin is not None)
+    )
+    if origin is None or not agrees:
         return
     findings.check("times are those since the stated origin")
     rows = np.asarray(column_of(original.data, original.time).is_valid())
@@ -316,16 +304,13 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
         size, unit = (DAY, "day") if dates else (size, unit)
         since //= size
     else:
-        known = original.roles.event == origin
-        read = moments(column_of(original.data, origin).combine_chunks()) if known else None
-        if not findings.expect("origin:stated", read is not None) or read is None:
+        column = column_of(original.data, origin) if original.roles.event == origin else None
+        starts = None if column is None else moments(column.combine_chunks())
+        if not findings.expect("origin:stated", starts is not None) or starts is None:
             return
-        start, wall = (
-            read[0][rows],
-            _seconds(pc.local_timestamp(times) if getattr(times.type, "tz", None) else times),
-        )
+        start, zoned = starts[0][rows], getattr(times.type, "tz", None)
         size, unit = (DAY, "day") if dates or not (start % DAY).any() else (MINUTE, "minute")
-        since = wall // size - start // size
+        since = _seconds(pc.local_timestamp(times) if zoned else times) // size - start // size
     findings.expect("origin:stated", unit == evidence.axis.unit)
     stated = np.asarray(column_of(original.data, original.time).filter(pa.array(rows)))
     findings.expect_none("origin:rows", rows=stated != since)

@@ -12,15 +12,13 @@ rows, one for one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import published
-from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
@@ -175,45 +173,34 @@ def _check_granules(evidence: Evidence, findings: Findings) -> None:
     findings.check("every label, start and end is a granule of the stated granularity")
     quasi = len(evidence.columns("quasi"))
     names = evidence.classes.column_names[quasi : quasi + 3]
-    manifest = evidence.release.manifest
-    definitions = {d.get("name"): d for d in manifest.get("definitions", ())}
     for number, step in enumerate(evidence.steps):
         at_step = pa.array(np.flatnonzero(evidence.class_step == number))
         granules = evidence.classes.take(at_step).group_by(names).aggregate([]).select(names)
-        definition = (
-            definitions.get(step["granularity"]) if evidence.stepped else manifest["granularity_definition"]
-        )
-        if len(granules):
-            _check_granules_of(evidence, granules, definition, findings)
+        if not len(granules):
+            continue
+        label = granules.column(0)
+        findings.expect("label:missing", not label.null_count, granules=label.null_count)
+        starts = len(np.unique(bounds_of(evidence.axis, *granules.columns[1:])[0]))
+        one_each = pc.count_distinct(label, "all").as_py() == len(granules) == starts
+        findings.expect("label:distinct", one_each, granules=len(granules))
+        try:
+            wrong = int((~_fits(evidence.axis, evidence.granularity_of(step), granules)).sum())
+        except (
+            TimeveilError,
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ):  # definitions are anyone's
+            findings.expect("granule:definition", False)
+            continue
+        findings.expect("granule", not wrong, wrong=wrong, granules=len(granules))
 
 
-def _check_granules_of(
-    evidence: Evidence, granules: pa.Table, definition: Mapping[str, Any] | None, findings: Findings
-) -> None:
-    label, *bounds = granules.columns
-    start, end = bounds_of(evidence.axis, *bounds)
-    findings.expect("label:missing", not label.null_count, granules=label.null_count)
-    one_each = pc.count_distinct(label, "all").as_py() == len(granules) == len(np.unique(start))
-    findings.expect("label:distinct", one_each, granules=len(granules))
-    try:
-        whole = [_is_exact(evidence.axis, *pair) for pair in zip((start, end), bounds, strict=True)]
-        granularity = fit(Granularity.from_dict(dict(definition or {})), evidence.axis)
-        wrong = int((~_fits(evidence.axis, granularity, label, start, end) | ~np.logical_and(*whole)).sum())
-    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # the definition is anyone's
-        findings.expect("granule:definition", False)
-        return
-    findings.expect("granule", not wrong, wrong=wrong, granules=len(granules))
-
-
-def _is_exact(axis: TimeAxis, moments: Integers, stated: pa.ChunkedArray) -> Mask:
-    """Where an instant is all that a bound states: nothing follows the second."""
-    return np.asarray(pc.fill_null(pc.equal(published(axis, moments), stated), True))
-
-
-def _fits(
-    axis: TimeAxis, granularity: Granularity, label: pa.ChunkedArray, start: Integers, end: Integers
-) -> Mask:
+def _fits(axis: TimeAxis, granularity: Granularity, granules: pa.Table) -> Mask:
     """Which are the granule that holds their first instant (or last, or any, where unbounded)."""
+    label, *stated = granules.columns
+    start, end = bounds_of(axis, *stated)
     inside = np.where(start > LOWEST, start, np.where(end < HIGHEST, end - 1, 0))
     probes, probe = np.unique(inside, return_inverse=True)
     timeline = Timeline(axis, Ticks(width=1, phase=0, name="second"), probes, gaps="skip")
@@ -222,8 +209,10 @@ def _fits(
     bounds = bounds_of(axis, pa.chunked_array([calendar.start]), pa.chunked_array([calendar.end]))
     labels = np.array([*calendar.label, None], dtype=object)  # -1, outside every granule, takes the last
     fits = (code >= 0) & (labels[code] == np.array(label.to_pylist(), dtype=object))
-    for expected, stated, missing in zip(bounds, (start, end), (LOWEST, HIGHEST), strict=True):
-        fits &= np.append(expected, missing)[code] == stated
+    for expected, bound, missing in zip(bounds, (start, end), (LOWEST, HIGHEST), strict=True):
+        fits &= np.append(expected, missing)[code] == bound
+    for bound, column in zip((start, end), stated, strict=True):  # nothing follows the second of a bound
+        fits &= np.asarray(pc.fill_null(pc.equal(published(axis, bound), column), True))
     return np.asarray(fits)
 
 
@@ -231,7 +220,7 @@ def _fits(
 
 
 def _check_definition(evidence: Evidence, findings: Findings) -> None:
-    if not (_check_roles(evidence, findings) and _check_listed(evidence, findings)):
+    if not _check_listed(evidence, findings):
         return
     recount.check_durations(evidence, findings)
     recount.check_origin(evidence, findings)
@@ -255,30 +244,27 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     findings.expect("ledger-groups", same, groups=numbers[0], classes=numbers[1], pairs=numbers[2])
 
 
-def _check_roles(evidence: Evidence, findings: Findings) -> bool:
-    findings.check("the published columns are those of the original, and no respondent is among them")
-    ledger, before = evidence.private, len(findings.violations)
-    published = [column["name"] for column in evidence.release.manifest["columns"]]
-    findings.expect("columns:respondent", ledger.original.roles.respondent not in published)
-    for role, names in roles_of(ledger.original).items():
-        findings.expect("columns:role", evidence.columns(role) == names, role=role)
-    findings.expect("ledger:model", ledger.model == "time")
-    return len(findings.violations) == before
-
-
 def _check_listed(evidence: Evidence, findings: Findings) -> bool:
+    """Expect the columns of the original, and a ledger that lists its rows."""
+    findings.check("the published columns are those of the original, and no respondent is among them")
+    ledger, counts = evidence.private, evidence.release.manifest["counts"]
+    columns = [column["name"] for column in evidence.release.manifest["columns"]]
+    facts = [findings.expect("columns:respondent", ledger.original.roles.respondent not in columns)]
+    for role, names in roles_of(ledger.original).items():
+        facts.append(findings.expect("columns:role", evidence.columns(role) == names, role=role))
+    if not (findings.expect("ledger:model", ledger.model == "time") and all(facts)):
+        return False
     findings.check("the ledger lists every original row, in order, and what was withheld")
-    table, rows = evidence.private.table, evidence.private.original.rows
-    counts = evidence.release.manifest["counts"]
+    table, rows = ledger.table, ledger.original.rows
     if not findings.expect("ledger:columns", {"row", "group"} <= set(table.column_names)):
         return False
     numbers, unlisted = np.asarray(table.column("row")), int((~evidence.retained).sum())
-    facts = {
+    agree = {
         "ledger-rows": np.array_equal(numbers, np.arange(rows)),
         "counts:read": counts["rows_read"] == rows,
         "withheld": unlisted == counts["withheld"],
     }
-    findings.expect_all(facts, **counts, listed=len(numbers), original=rows, unlisted=unlisted)
+    findings.expect_all(agree, **counts, listed=len(numbers), original=rows, unlisted=unlisted)
     return len(numbers) == rows
 
 
@@ -293,7 +279,8 @@ def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
     def columns() -> Iterator[Sides]:
         yield evidence.granule[rows], evidence.released_granule, len(evidence.granules.start)
         if evidence.stepped:
-            yield evidence.step[rows], evidence.released_step, len(evidence.steps)
+            step = evidence.released_column(*evidence.columns("step"))
+            yield evidence.step[rows], np.asarray(step.values, np.int64)[step.codes] - 1, len(evidence.steps)
         for name, labels in evidence.labels.items():
             yield _aligned(evidence, name, labels, rows)
 
@@ -312,7 +299,8 @@ def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: 
     )
     original, released, count = classes
     members, _, _ = distinct_pairs(original, evidence.people.person[rows], evidence.people.people)
-    people = np.bincount(members, minlength=count)[np.bincount(released, minlength=count) > 0]
+    crowds = np.bincount(members, minlength=count)
+    people = crowds[np.bincount(released, minlength=count) > 0]
     if not len(people):
         return
     below, smallest = int((people < k).sum()), int(people.min())
@@ -320,14 +308,11 @@ def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: 
     findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
     if evidence.stepped:
         findings.check("the steps are those of the run, each with its smallest group")
-        crowds = np.bincount(members, minlength=count)
-        smallest_of = np.full(len(evidence.steps), np.iinfo(np.int64).max)
-        np.minimum.at(smallest_of, evidence.step[rows], crowds[original])
-        wrong = sum(
-            step["smallest_group"] != least for step, least in zip(evidence.steps, smallest_of, strict=True)
-        )
-        findings.expect("steps:people", not wrong, wrong=wrong, steps=len(evidence.steps))
-        findings.expect("steps:ledger", list(evidence.steps) == evidence.private.facts.get("steps"))
+        least = np.full(len(evidence.steps), np.iinfo(np.int64).max)
+        np.minimum.at(least, evidence.step[rows], crowds[original])
+        wrong = int((least != [step["smallest_group"] for step in evidence.steps]).sum())
+        findings.expect("steps:people", not wrong, wrong=wrong, steps=len(least))
+        findings.expect("steps:ledger", evidence.steps == evidence.private.facts.get("steps"))
 
 
 def _check_labels(evidence: Evidence, findings: Findings) -> None:
@@ -341,21 +326,19 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
     for name, level, number in levels:
         values, labels = evidence.quasi[name], evidence.labels[name]
         texts = [value if value is None else str(value) for value in values.values.to_pylist()]
-        dates = moments(values.values) if period_of(level["name"]) else None
-        meanings = texts
+        dates, meanings = moments(values.values) if period_of(level["name"]) else None, texts
         if dates is not None:
             days = dates[0].astype("M8[s]").astype(str).tolist()
             meanings = [None if text is None else day for text, day in zip(texts, days, strict=True)]
         rows = evidence.retained & (evidence.step == number)
-        pairs = distinct_pairs(values.codes[rows], labels.codes[rows], labels.size)
-        shown = labels.values.take(pairs[1]).to_pylist()
-        published = [(texts[value], label) for value, label in zip(pairs[0], shown, strict=True)]
-        meant = [(meanings[value], label) for value, label in zip(pairs[0], shown, strict=True)]
-        wrong = sum(not share_of(level["name"], label, text)[-1] for text, label in meant)
+        value, label, _ = distinct_pairs(values.codes[rows], labels.codes[rows], labels.size)
+        shown = labels.values.take(label).to_pylist()
+        pairs = list(zip(value.tolist(), shown, strict=True))
+        wrong = sum(not share_of(level["name"], label, meanings[value])[-1] for value, label in pairs)
         findings.expect_none("labels:contain", values=wrong, name=name)
         if name in manifest.get("distinct_labels", ()):
             holders = Counter(shown)
-            alone = sum(text == label and holders[label] == 1 for text, label in published)
+            alone = sum(texts[value] == label and holders[label] == 1 for value, label in pairs)
             alike = sum(text in holders for text in texts) - alone
             findings.expect_none("labels:distinct", values=alike, name=name)
 
