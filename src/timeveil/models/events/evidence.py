@@ -1,7 +1,6 @@
-"""Everything that judges of events read: the release, its ledger, and the link between the two.
+"""Everything that judges of events read, once: the release, its ledger, and the link between the two.
 
-Each part is computed when first needed, and once. Where an original row was published follows from the
-published intervals and values, not from the group that the ledger lists for it.
+Where a row was published follows from the published intervals and values, not from the ledger's groups.
 """
 
 from __future__ import annotations
@@ -44,8 +43,6 @@ from timeveil.evidence.published import classes_of, promised, schema_of
 Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
 LOWEST, HIGHEST = -(2**61), 2**61
-_WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
-_PARTS = (1, 10**3, 10**6, 10**9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +84,12 @@ class People:
     def moment(self) -> Integers:
         return self.tick if self.per_instant == 1 else self.tick // self.per_instant
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The first moment, and the end of the last as precisely as times are known."""
+        moments = self.moment[self.complete]
+        return (int(moments.min()), int(moments.max()) + self.resolution) if len(moments) else (0, 0)
+
     @property
     def resolution(self) -> int:
         """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every time.
@@ -95,12 +98,13 @@ class People:
         """
         if self.axis.kind == "relative":
             return max(1, int(instants(self.axis, pa.array([1], pa.int64()))[0]))
-        return next((width for width in _WIDTHS if self._divided_by(width * self.per_instant)), 1)
+        widths = (86_400, 3_600, 1_800, 900, 300, 60)
+        return next((width for width in widths if self._divided_by(width * self.per_instant)), 1)
 
     @property
     def precision(self) -> float:
         """The resolution, or the part of a second that divides every time."""
-        parts = (part for part in _PARTS if part <= self.per_instant)
+        parts = (part for part in (1, 10**3, 10**6, 10**9) if part <= self.per_instant)
         part = next(part for part in parts if self._divided_by(self.per_instant // part))
         return self.resolution if part == 1 else 1 / part
 
@@ -113,7 +117,7 @@ class People:
 class Evidence(ReleaseEvidence):
     """A release of events and its ledger, read once for all judges."""
 
-    @cached_property
+    @property
     def k(self) -> int:
         return promised(self.release, "k")
 

@@ -5,10 +5,9 @@ Candidates are, on the original, everyone who has such a visit at each of the kn
 everyone who has a row in a class that each known visit may have been published in. Both sets are exact, and
 count people, through the ledger. A blind guess is right with a chance of one in their number.
 
-With one known visit, every visit of every person is tried and each person counts once; `worst` is over all
-visits. With several, one random choice of visits is tried per person, who is known by all of them if they
-have fewer; where every candidate set would take too long, people are sampled. A withheld visit is in no
-class: the adversary uses the others, and without any the person is out of reach, with a chance of 0.
+With one known visit, every visit of every person is tried. With several, one random choice of visits is tried
+per person; where every candidate set would take too long, people are sampled. A withheld visit has no class:
+the adversary uses the others, and without any the person is out of reach, with a chance of 0.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from timeveil.calendar.axis import instants
 from timeveil.domain.judgement import as_dict
-from timeveil.domain.relation import TimeAxis
 from timeveil.domain.stored import give_back_memory
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Codes, Integers, all_zero, distinct, fold, narrow, ranked
@@ -112,7 +111,9 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     evidence.progress("looking at values", 0.8)
     reached, values = after.candidates > 0, {}
     if not adversary.tolerance and promise_of(evidence).protect:
-        values = learned(evidence, scene.groups(visits[reached]), after.weight[reached])
+        group = np.full(len(evidence.published), -1)
+        group[evidence.published] = evidence.group[0]
+        values = learned(evidence, group[scene.example[visits[reached]]], after.weight[reached])
     return Breach(
         adversary,
         k=evidence.k,
@@ -139,13 +140,17 @@ def singled_out(evidence: Evidence) -> dict[str, float]:
 
 def _searched(scene: _Scene, adversary: Adversary) -> tuple[Risk, Risk, Integers]:
     """The risk before and after of those who are attacked, and a line with its known visits for each case."""
-    everyone, rng = distinct(scene.person), np.random.default_rng(adversary.seed)
-    targets = everyone
-    if adversary.sample is not None and adversary.sample < len(everyone):
-        targets = np.sort(rng.choice(everyone, adversary.sample, replace=False))
-    if adversary.visits == 1:
-        return _one_visit(scene, targets)
-    return _several_visits(scene, targets, adversary, rng)
+    targets, rng = distinct(scene.person), np.random.default_rng(adversary.seed)
+    if adversary.sample is not None and adversary.sample < len(targets):
+        targets = np.sort(rng.choice(targets, adversary.sample, replace=False))
+    if adversary.visits > 1:
+        return _several_visits(scene, targets, adversary, rng)
+    case = np.flatnonzero(np.isin(scene.person, targets))
+    # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
+    weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)
+    before = scene.original.in_each(*scene.in_original(case))
+    after = np.where(scene.published[case], scene.released.in_each(*scene.in_release(case)), 0)
+    return Risk(before, weight), Risk(after, weight), case[:, None]
 
 
 class _Visits:
@@ -191,11 +196,13 @@ class _Scene:
     """The visits, and what fits each of them as precisely as the adversary knows its time."""
 
     def __init__(self, evidence: Evidence, adversary: Adversary) -> None:
-        self._evidence, self._visits = evidence, (visits := evidence.once(_Visits))
-        self.person, self.published = visits.person, visits.published
+        self._visits = visits = evidence.once(_Visits)
+        self.person, self.published, self.example = visits.person, visits.published, visits.example
         self.original, self.released = visits.original, visits.released
         people, granules, moments = evidence.people, evidence.granules, visits.moments
-        tolerance = _reach(adversary, people.axis)
+        tolerance = adversary.seconds
+        if people.axis.kind == "relative" and tolerance:  # in units of the axis, which are several instants
+            tolerance = int(instants(people.axis, pa.array([tolerance], pa.int64()))[0])
         # The moments and the granules that the adversary cannot tell from a visit's, first and past last.
         steps, limit = min(tolerance * people.per_instant, 2**62), np.iinfo(np.int64)
         earliest = np.maximum(moments, limit.min + steps) - steps
@@ -214,31 +221,20 @@ class _Scene:
         when = self._visits.when[visits]
         return self.original.ranges(self._visits.quasi[visits], *(edge[when] for edge in self._moments))
 
-    def groups(self, visits: Integers) -> Integers:
-        """The group that each of these visits was published in."""
-        group = np.full(len(self._evidence.published), -1)
-        group[self._evidence.published] = self._evidence.group[0]
-        return group[self._visits.example[visits]]
-
     def in_release(self, visits: Integers) -> Codes:
         """The ranges of the crowd `released` whose people fit each of these visits."""
         when = self._visits.when[visits]
         return self.released.ranges(self._visits.label[visits], *(edge[when] for edge in self._granules))
 
 
-def _one_visit(scene: _Scene, targets: Integers) -> tuple[Risk, Risk, Integers]:
-    case = np.flatnonzero(np.isin(scene.person, targets))
-    # The visits of a person weigh 1 together, so that frequent visitors do not dominate the mean.
-    weight = 1.0 / np.bincount(scene.person)[scene.person[case]] if len(case) else np.zeros(0)
-    before = scene.original.in_each(*scene.in_original(case))
-    after = np.where(scene.published[case], scene.released.in_each(*scene.in_release(case)), 0)
-    return Risk(before, weight), Risk(after, weight), case[:, None]
-
-
 def _several_visits(
     scene: _Scene, targets: Integers, adversary: Adversary, rng: np.random.Generator
 ) -> tuple[Risk, Risk, Integers]:
-    visits = _draw(scene, targets, adversary.visits, rng)
+    # Per target so many random visits; where a person has fewer, the last is repeated and adds no knowledge.
+    chance, rows = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
+    order = rows[np.lexsort((chance[rows], scene.person[rows]))]
+    begins, ends = (np.searchsorted(scene.person[order], targets, side) for side in ("left", "right"))
+    visits = order[begins[:, None] + np.minimum(np.arange(adversary.visits), (ends - begins - 1)[:, None])]
     published = scene.published[visits]
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
     usable = np.where(published, visits, visits[np.arange(len(visits)), published.argmax(axis=1)][:, None])
@@ -249,23 +245,15 @@ def _several_visits(
         if cost.sum() > _BUDGET:  # as many random people as the budget allows
             order = rng.permutation(len(cost))
             chosen = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
-            before, after, reached = before[:, chosen], after[:, chosen], reached[chosen]
-            usable = usable[chosen]
+            before, after, reached, usable = (
+                before[:, chosen],
+                after[:, chosen],
+                reached[chosen],
+                usable[chosen],
+            )
     weight = np.ones(len(reached))
     fits = np.where(reached, scene.released.in_all(*after), 0)
     return Risk(scene.original.in_all(*before), weight), Risk(fits, weight), usable
-
-
-def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generator) -> Integers:
-    """Per target `number` random visits, the last one repeated where a person has fewer."""
-    chance, rows = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
-    order = rows[np.lexsort((chance[rows], scene.person[rows]))]
-    begins = np.searchsorted(scene.person[order], targets, side="left")
-    ends = np.searchsorted(scene.person[order], targets, side="right")
-    # A repeated visit adds no knowledge, so people with fewer visits need no case of their own.
-    step = np.minimum(np.arange(number)[None, :], (ends - begins - 1)[:, None])
-    visits: Integers = order[begins[:, None] + step]
-    return visits
 
 
 # Which people fit? Exact sets of people in ranges of sorted rows.
@@ -314,34 +302,26 @@ class Crowd:
         Each person in the shortest range of a case is looked up in the others, so that a case costs as many
         look-ups as its shortest range has rows.
         """
-        cost = (last - first).min(axis=1)
-        people = np.zeros(len(first), dtype=np.int64)
-        batch = (np.cumsum(cost) - cost) // _LOOKUPS_AT_ONCE
-        begins = np.flatnonzero(np.diff(batch, prepend=-1))
-        for low, high in zip(begins, [*begins[1:], len(first)], strict=False):
-            people[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
+        cost, shortest = (last - first).min(axis=1), (last - first).argmin(axis=1)
+        begin, people = first[np.arange(len(first)), shortest], np.zeros(len(first), np.int64)
+        batches = np.flatnonzero(np.diff((np.cumsum(cost) - cost) // _LOOKUPS_AT_ONCE, prepend=-1))
+        for low, high in pairwise([*batches.tolist(), len(first)]):
+            case, row = expanded(begin[low:high], begin[low:high] + cost[low:high])
+            pairs = distinct((case + low) * self._people + self._person[row])
+            case, person = pairs // self._people, pairs % self._people
+            for column in range(first.shape[1]):
+                rows_of_person = person * len(self._keys)
+                following = self._rows[np.searchsorted(self._rows, rows_of_person + first[case, column])]
+                inside = following < rows_of_person + last[case, column]
+                case, person = case[inside], person[inside]
+            people += np.bincount(case, minlength=len(people))
         return people
-
-    def _in_all(self, first: Codes, last: Codes, cost: Codes) -> Integers:
-        cases = len(first)
-        shortest = first[np.arange(cases), (last - first).argmin(axis=1)]
-        case, row = expanded(shortest, shortest + cost)
-        pairs = distinct(case * self._people + self._person[row])
-        case, person = pairs // self._people, pairs % self._people
-        for column in range(first.shape[1]):
-            begins = person * len(self._keys)
-            following = self._rows[np.searchsorted(self._rows, begins + first[case, column])]
-            inside = following < begins + last[case, column]
-            case, person = case[inside], person[inside]
-        return np.bincount(case, minlength=cases)
 
     @cached_property
     def _rows(self) -> Integers:
         """Every (person, row), sorted, and one past all of them."""
-        rows = len(self._keys)
-        return np.append(
-            np.sort(self._person.astype(np.int64) * rows + np.arange(rows)), np.iinfo(np.int64).max
-        )
+        pairs = self._person.astype(np.int64) * len(self._keys) + np.arange(len(self._keys))
+        return np.append(np.sort(pairs), np.iinfo(np.int64).max)
 
 
 def people_in_ranges(person: Codes, first: Codes, last: Codes) -> Integers:
@@ -364,10 +344,3 @@ def people_in_ranges(person: Codes, first: Codes, last: Codes) -> Integers:
     change = np.bincount(opening[adds], minlength=len(first) + 1).astype(np.int64)
     change -= np.bincount(closing[adds], minlength=len(first) + 1)
     return np.cumsum(change)[: len(first)]
-
-
-def _reach(adversary: Adversary, axis: TimeAxis) -> int:
-    """The tolerance in instants of an axis."""
-    if axis.kind != "relative" or not adversary.tolerance:
-        return adversary.seconds
-    return int(instants(axis, pa.array([adversary.seconds], pa.int64()))[0])

@@ -1,16 +1,15 @@
 """What a release of events lost against the original, and what remains visible within its groups.
 
-Part of the loss is a workload: random window counts, answered from the release and compared with the
-original. A window is around a random row, in whole steps of the resolution of the times (a second at least),
-between one step and the extent of the data long; lengths of every magnitude are equally likely. About every
-second window also asks for a value of one quasi-identifier, taken from a random row of the original.
+Part of the loss is a workload: random window counts, answered from the release, compared with the original.
+A window is around a random row, between one step of the resolution of the times and the extent of the data
+long; lengths of every magnitude are equally likely. Half of the windows ask for a quasi-identifier as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -83,7 +82,8 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     people, published, (group, groups) = evidence.people, evidence.published, evidence.group
     members, _, _ = distinct_pairs(group, people.person[published], people.people)
     everyone = len(distinct(people.person[people.complete]))
-    rows, errors, widths = int(people.complete.sum()), np.zeros(0), _widths(evidence)
+    rows, errors, granules = int(people.complete.sum()), np.zeros(0), evidence.granules
+    widths = _widths(people, granules.start, granules.end)[evidence.granule[published]]
     if rows and windows:
         evidence.progress("counting in windows", 0.5)
         drawn = draw_windows(evidence, windows, np.random.default_rng(seed))
@@ -109,22 +109,12 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     )
 
 
-def _widths(evidence: Evidence) -> Floats:
-    """The width of every published row's granule; an endless one is cut to the extent of the data."""
-    granules, granule = evidence.granules, evidence.granule[evidence.published]
-    return _width_in(evidence.people)(granules.start, granules.end)[granule] if len(granule) else np.zeros(0)
-
-
-def _width_in(people: People) -> Callable[[Integers, Integers], Floats]:
-    moments = people.moment[people.complete]
-    first, last = moments.min(), moments.max() + people.resolution
-
-    def width(start: Integers, end: Integers) -> Floats:
-        start, end = np.where(start == LOWEST, first, start), np.where(end == HIGHEST, last, end)
-        widths: Floats = np.maximum(end - start, 1).astype(float)
-        return widths
-
-    return width
+def _widths(people: People, start: Integers, end: Integers) -> Floats:
+    """The widths of granules; an endless one is cut to the extent of the data."""
+    start = np.where(start == LOWEST, people.extent[0], start)
+    end = np.where(end == HIGHEST, people.extent[1], end)
+    widths: Floats = np.maximum(end - start, 1).astype(float)
+    return widths
 
 
 def _narrowest(evidence: Evidence) -> float:
@@ -136,13 +126,14 @@ def _narrowest(evidence: Evidence) -> float:
     ]
     levels = [fit(Granularity.from_dict(definition), people.axis) for definition in allowed]
     timeline, _ = observed(people, levels, "skip")
-    width, widths = _width_in(people), []
+    narrowest = np.inf
     for low in range(0, len(timeline.granules), _TIMES_AT_ONCE):
         part = replace(timeline, granules=timeline.granules[low : low + _TIMES_AT_ONCE])
         for granules in map(part.granules_of, levels):
             sides = (pa.chunked_array([side]) for side in (granules.start, granules.end))
-            widths.append(width(*bounds_of(people.axis, *sides)).min(initial=np.inf))
-    return float(max(min(widths, default=1), people.resolution))
+            widths = _widths(people, *bounds_of(people.axis, *sides))
+            narrowest = float(widths.min(initial=narrowest))
+    return max(narrowest if levels else 1, people.resolution)
 
 
 def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
@@ -164,8 +155,7 @@ def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
     return lost | {evidence.release.manifest["time"]["column"]: float(times.mean())}
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
+class Windows(NamedTuple):
     """Windows [low, high); `column` is a quasi-identifier's index or -1, `example` a row with its value."""
 
     low: Integers
@@ -251,8 +241,7 @@ def _shares_with(evidence: Evidence, column: int) -> Callable[[int], Floats]:
 def largest_share(evidence: Evidence) -> float:
     """The largest share of a group's rows that belongs to one person; 0 where nothing was published."""
     people = evidence.people
-    shares = _largest(evidence, people.person[evidence.published], people.people)
-    return float(shares.max(initial=0.0))
+    return float(_largest(evidence, people.person[evidence.published], people.people).max(initial=0.0))
 
 
 def commonest_sensitive(evidence: Evidence) -> dict[str, dict[str, float]]:
