@@ -22,6 +22,7 @@ from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, e
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import Floats, withheld_by
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, People, bounds_of, observed
+from timeveil.models.events.judges.protected import most_of
 from timeveil.models.events.judges.query import shares
 
 _LEAST_SHARE = 0.001
@@ -259,9 +260,7 @@ def _largest(evidence: Evidence, value: Integers, size: int) -> Floats:
     """Per group the share of its most frequent value."""
     group, groups = evidence.group
     owner, _, often = distinct_pairs(group, value, size)
-    most = np.zeros(groups, dtype=np.int64)
-    np.maximum.at(most, owner, often)
-    return most / np.bincount(group, minlength=groups)
+    return most_of(often, owner, groups) / np.bincount(group, minlength=groups)
 
 
 def tying_columns(evidence: Evidence) -> dict[str, float]:

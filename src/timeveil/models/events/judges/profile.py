@@ -7,7 +7,7 @@ with many rows makes a small group look safe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,11 +19,18 @@ from timeveil.calendar.timeline import at_least
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.evidence.codes import Codes, Integers, column_of, encode, fold, ranked
+from timeveil.evidence.codes import Integers, column_of, encode, fold, ranked
 from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.recount import Groups, Visits
 
+SPREAD: Mapping[str, Callable[[Integers], Any]] = {
+    "min": np.min,
+    "median": np.median,
+    "mean": np.mean,
+    "p90": lambda rows: np.quantile(rows, 0.9),
+    "max": np.max,
+}
 UNCHANGED = "unchanged"
 READ: Mapping[str, Any] = {}
 
@@ -115,42 +122,29 @@ def profile(
     for level in at_least(levels, timeline.base):
         groups = visits.groups(timeline.firsts(level)[position_of_time])
         risks.append(_risk(level.name, k, groups, rows))
+    spread = rows if len(rows) else np.zeros(1, np.int64)
     return Profile(
         k=k,
         rows=relation.rows,
         rows_incomplete=relation.rows - len(complete),
         people=len(identities),
-        rows_per_person=_spread(rows),
+        rows_per_person={name: float(measure(spread)) for name, measure in SPREAD.items()},
         as_it_stands=risks[0],
         granularities=tuple(risks[1:]),
     )
 
 
 def _risk(name: str, k: int, groups: Groups, rows_of_person: Integers) -> GranularityRisk:
-    below = _how_many(groups.person[groups.people[groups.group] < k])
+    crowds = groups.people[groups.group]
+    alone, below = (np.count_nonzero(np.bincount(groups.person[crowds < least])) for least in (2, k))
     return GranularityRisk(
         granularity=name,
         groups=len(groups.rows),
         smallest_group=int(groups.people.min()) if len(groups.rows) else 0,
         claimed_by_rows=int(groups.rows.min()) if len(groups.rows) else 0,
-        people_unique=_how_many(groups.person[groups.people[groups.group] == 1]),
-        people_below_k=below,
-        share_below_k=below / max(len(rows_of_person), 1),
+        people_unique=int(alone),
+        people_below_k=int(below),
+        share_below_k=int(below) / max(len(rows_of_person), 1),
         rows_below_k=int(groups.rows[groups.people < k].sum()),
         rows_in_gaps=int(rows_of_person.sum() - groups.rows.sum()),
     )
-
-
-def _how_many(people: Codes) -> int:
-    return int(np.count_nonzero(np.bincount(people)))
-
-
-def _spread(rows: Integers) -> dict[str, float]:
-    rows = rows if len(rows) else np.zeros(1, np.int64)
-    return {
-        "min": float(rows.min()),
-        "median": float(np.median(rows)),
-        "mean": float(rows.mean()),
-        "p90": float(np.quantile(rows, 0.9)),
-        "max": float(rows.max()),
-    }

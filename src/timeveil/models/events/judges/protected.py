@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,6 +21,7 @@ from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinc
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, distinct, distinct_pairs, encode, encode_values, fold
 from timeveil.evidence.published import Mask, classes_of
+from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import Evidence, example_of
 
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"
@@ -50,8 +50,8 @@ def promise_of(evidence: Evidence) -> KAnonymity:
 
 def protections_of(evidence: Evidence) -> dict[str, AnyProtection]:
     """What is promised about each sensitive column; there is nothing to check in any other."""
-    sensitive = evidence.columns("sensitive")
-    return {name: p for name, p in promise_of(evidence).protections.items() if name in sensitive}
+    promised = promise_of(evidence).protections
+    return {name: promised[name] for name in promised if name in evidence.columns("sensitive")}
 
 
 def check_stated(evidence: Evidence, findings: Findings) -> None:
@@ -81,9 +81,9 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
             needed = math.ceil((1 - promise.share) * evidence.k - _ROUNDING)
             which = "its commonest" if promise.of is None else "the commonest named one"
             findings.check(f"every group has at least {needed} rows of another `{name}` than {which}")
-            rows, most = np.asarray(lines["rows"]), np.zeros(groups, np.int64)
+            rows = np.asarray(lines["rows"])
             named = _is_named(lines.column(len(keys)).combine_chunks(), promise)
-            np.maximum.at(most, group[named], rows[named])
+            most = most_of(rows[named], group[named], groups)
             of_others = np.bincount(group, weights=rows, minlength=groups) - most
             below = int(((of_others < needed) & (most > 0)).sum())
             findings.expect("protect:rows", not below, below=below, needed=needed, name=name)
@@ -225,16 +225,12 @@ def _alike(values: pa.Array) -> pa.Array:
     return pa.array(marked, pa.string())
 
 
-def _breaks(
-    promise: AnyProtection, holds: Sequence[Integers], crowd: Integers, overall: npt.NDArray[np.float64]
-) -> Mask:
+def _breaks(promise: AnyProtection, holds: Sequence[Integers], crowd: Integers, overall: Floats) -> Mask:
     """The groups that break a promise, from the holders of each value in each group and its people."""
     (group, value, holders), groups = holds, len(crowd)
     total = np.maximum(np.bincount(group, weights=holders, minlength=groups), 1)
     if isinstance(promise, AtMost):
-        most = np.zeros(groups, np.int64)
-        np.maximum.at(most, group, holders)
-        return np.asarray(most / np.maximum(crowd, 1) > promise.share + _ROUNDING)
+        return np.asarray(most_of(holders, group, groups) / np.maximum(crowd, 1) > promise.share + _ROUNDING)
     if isinstance(promise, Distinct):
         return np.asarray(np.bincount(group, minlength=groups) < promise.values)
     if isinstance(promise, Entropy):
@@ -260,25 +256,13 @@ def _breaks(
 # What an outsider who knows visits of a person learns about a sensitive value of theirs.
 
 
-def learned(
-    evidence: Evidence, groups: Integers, weight: npt.NDArray[np.float64]
-) -> dict[str, dict[str, float]]:
+def learned(evidence: Evidence, groups: Integers, weight: Floats) -> dict[str, dict[str, float]]:
     """Per column with a promise the chance to be right, `worst` and `mean` over cases.
 
     A line of `groups` is a case: the group of each known visit. Everyone who has a row in all of them may be
     the person, and the outsider names the value that most of them hold there. `weight` is that of each case.
     """
-    return {
-        name: {
-            "worst": float(chance.max(initial=0.0)),
-            "mean": float(chance @ weight / weight.sum()) if len(weight) else 0.0,
-        }
-        for name, chance in _chances(evidence, groups)
-    }
-
-
-def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
-    person, room = evidence.people.person[evidence.published], evidence.people.people
+    person, room, chances = evidence.people.person[evidence.published], evidence.people.people, {}
     member = evidence.group[0] * room + person
     members = distinct(member)
     # Cases with the same groups have the same candidates.
@@ -305,6 +289,14 @@ def _chances(evidence: Evidence, groups: Integers) -> Iterator[tuple[str, npt.ND
         # Distinct (candidate of a case, value), from which how many candidates of a case hold each value.
         distinct_holdings = distinct(np.concatenate(holdings))
         answer, _, holders = distinct_pairs(case[distinct_holdings // size], distinct_holdings % size, size)
-        most = np.zeros(len(cases))
-        np.maximum.at(most, answer, holders)
-        yield name, (most / np.maximum(people, 1))[case_of.ravel()]
+        chance = (most_of(holders, answer, len(cases)) / np.maximum(people, 1))[case_of.ravel()]
+        mean = float(chance @ weight / weight.sum()) if len(weight) else 0.0
+        chances[name] = {"worst": float(chance.max(initial=0.0)), "mean": mean}
+    return chances
+
+
+def most_of(numbers: Integers, group: Integers, groups: int) -> Integers:
+    """The largest number of each group, 0 where it has none."""
+    most = np.zeros(groups, np.int64)
+    np.maximum.at(most, group, numbers)
+    return most

@@ -8,7 +8,7 @@ is none, the same cells throughout; of several rows that are alike the first is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode, fold, mismatch, plain_type
+from timeveil.evidence.published import Mask
 from timeveil.models.events.evidence import Evidence
 
 SENTENCES = {
@@ -30,8 +31,7 @@ SENTENCES = {
 ABSENT = -1
 
 
-@dataclass(frozen=True)
-class Joint:
+class Joint(NamedTuple):
     """The joint labels of all events: per event a number for its label, and its person; per row its event.
 
     `absent` marks labels of events that were never published.
@@ -39,14 +39,8 @@ class Joint:
 
     label: Integers
     person: Integers
-    absent: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    absent: Mask
     event: Integers
-
-    @property
-    def people(self) -> Integers:
-        """How many different people share each label."""
-        size = int(self.person.max(initial=0)) + 1
-        return np.bincount(distinct_pairs(self.label, self.person, size)[0], minlength=len(self.absent))
 
 
 def joint_labels(evidence: Evidence) -> Joint:
@@ -56,12 +50,10 @@ def joint_labels(evidence: Evidence) -> Joint:
     released = np.full(ledger.original.rows, ABSENT)
     released[evidence.published] = evidence.group[0]
     listed = [pc.fill_null(earlier.table["group"].cast(pa.int64()), ABSENT) for earlier in ledger.after]
-    groups = [*map(np.asarray, listed), released]
-    number = max(int(event.max(initial=-1)) for event in events) + 1
-    labels = np.full((len(groups), number), ABSENT)
-    for line, event, group in zip(labels, events, groups, strict=True):
+    labels = np.full((len(events), len(person)), ABSENT)
+    for line, event, group in zip(labels, events, [*map(np.asarray, listed), released], strict=True):
         line[event] = group
-    label, count = fold([(line + 1, int(line.max(initial=0)) + 2) for line in labels], number)
+    label, count = fold([(line + 1, int(line.max(initial=0)) + 2) for line in labels], len(person))
     absent = np.ones(count, dtype=bool)
     absent[label[(labels != ABSENT).any(axis=0)]] = False
     return Joint(label, person, absent, events[-1])
@@ -71,10 +63,9 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
     """The number of each row's event, per ledger, and the person of each event."""
     roles, rows = ledgers[-1].original.roles, [ledger.original.rows for ledger in ledgers]
     names = [str(roles.respondent), roles.event] if roles.event else list(roles.columns)
+    if any(each.model != "time" or {*names} - {*each.original.data.schema.names} for each in ledgers):
+        raise mismatch("a ledger of an earlier release is not one of the same table")
     columns = []
-    for ledger in ledgers:
-        if ledger.model != "time" or not {*names} <= {*ledger.original.data.schema.names}:
-            raise mismatch("a ledger of an earlier release is not one of the same table")
     for name in names:
         originals = (column_of(ledger.original.data, name) for ledger in ledgers)
         parts = [column.cast(plain_type(column.type)) for column in originals]
@@ -90,9 +81,8 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
     table = np.repeat(np.arange(len(rows)), rows)
     order = np.lexsort((np.arange(len(table)), row_key, table))
     repeats = (np.diff(table[order], prepend=-1) == 0) & (np.diff(row_key[order], prepend=-1) == 0)
-    since = np.arange(len(order)) - np.maximum.accumulate(np.where(repeats, 0, np.arange(len(order))))
     turn = np.empty(len(order), np.int64)
-    turn[order] = since
+    turn[order] = np.arange(len(order)) - np.maximum.accumulate(np.where(repeats, 0, np.arange(len(order))))
     event, number = fold([(row_key, int(row_key.max(initial=0)) + 1), (turn, len(turn) + 1)], len(turn))
     person = np.zeros(number, np.int64)
     person[event] = columns[names.index(str(roles.respondent))].codes
@@ -150,7 +140,7 @@ def check_joint(evidence: Evidence, findings: Findings) -> None:
     if not findings.expect("joint:ledgers", sorted(prints) == sorted(noted)):
         return
     joint = evidence.once(joint_labels)
-    people = joint.people[~joint.absent]
-    below = int((people < evidence.k).sum())
-    smallest = int(people.min(initial=evidence.k))
+    members, _, _ = distinct_pairs(joint.label, joint.person, int(joint.person.max(initial=0)) + 1)
+    people = np.bincount(members, minlength=len(joint.absent))[~joint.absent]
+    below, smallest = int((people < evidence.k).sum()), int(people.min(initial=evidence.k))
     findings.expect("joint-below-k", not below, below=below, k=evidence.k, smallest=smallest)

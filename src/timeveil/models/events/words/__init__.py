@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,8 @@ class Facts(ReleaseFacts):
     @property
     def equally_fine(self) -> dict[str, int]:
         """Other granularities that nothing finer beats, with their groups after withholding."""
-        names = [name for name in self.manifest["frontier"] if self.granularity not in self._alike(name)]
-        return {name: _groups(self.allowed[name]) for name in names}
+        frontier = self.manifest["frontier"]
+        return {n: _groups(self.allowed[n]) for n in frontier if self.granularity not in self._alike(n)}
 
     @property
     def coarser(self) -> list[str]:
@@ -174,10 +175,15 @@ class Facts(ReleaseFacts):
     @property
     def is_least(self) -> bool:
         """Whether the chosen combination is one of the finest."""
-        return any(map(self._is_chosen, self.combinations))
+        return len(self._others) < len(self.combinations)
 
-    def _is_chosen(self, node: Mapping[str, Any]) -> bool:
-        return node["granularity"] in self._alike(self.granularity) and node["levels"] == self.levels
+    @property
+    def _others(self) -> list[Mapping[str, Any]]:
+        """The combinations that were not chosen."""
+        names, levels = self._alike(self.granularity), self.levels
+        return [
+            node for node in self.combinations if node["granularity"] not in names or node["levels"] != levels
+        ]
 
     @property
     def generalisable(self) -> list[str]:
@@ -189,7 +195,7 @@ class Facts(ReleaseFacts):
     @property
     def another_combination(self) -> str:
         """The options that select a combination other than the chosen one."""
-        node = next(node for node in self.combinations if not self._is_chosen(node))
+        node = self._others[0]
         options = ["--choose", node["granularity"]]
         for column in self.generalisable:
             level = node["levels"].get(column, {"level": 0})["level"]
@@ -197,21 +203,17 @@ class Facts(ReleaseFacts):
         return shlex.join(options)
 
     def figures(self) -> list[tuple[str, Any]]:
-        counts = self.counts
+        counts, names = self.counts, list(dict.fromkeys(step["granularity"] for step in self.steps))
+        time = (
+            f"{name(names[0])} to {name(names[-1])}, row by row" if len(names) > 1 else name(self.granularity)
+        )
         return [
             ("rows published", counts["rows"]),
             ("rows withheld", f"{counts['withheld']:,} of {counts['rows_read']:,}"),
-            ("granularity of time", self.granularity_in_words),
+            ("granularity of time", time),
             ("groups of the same quasi-identifiers and time", counts["groups"]),
             ("people in the smallest group", counts["smallest_group"]),
         ]
-
-    @property
-    def granularity_in_words(self) -> str:
-        """The granularity of all rows, or those of the steps from fine to coarse."""
-        names = list(dict.fromkeys(step["granularity"] for step in self.steps))
-        several = f"{name(names[0])} to {name(names[-1])}, row by row" if len(names) > 1 else None
-        return several or name(self.granularity)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -278,9 +280,8 @@ def span(width: float, unit: str) -> str:
     >>> span(90.0, "second"), span(172_800.0, "second"), span(1.0, "month")
     ('1.5 minutes', '2 days', '1 month')
     """
-    label, size = f"{unit}s", 1
-    if unit == "second":
-        label, size = next((unit for unit in _SPANS if width >= unit[1]), _SPANS[-1])
+    sizes = _SPANS if unit == "second" else ((f"{unit}s", 1),)
+    label, size = next((span for span in sizes if width >= span[1]), sizes[-1])
     number = width / size
     return f"{number:.3g} {label if number != 1 else label[:-1]}"
 
@@ -311,12 +312,23 @@ def candidate_ranges(breach: Breach) -> list[tuple[str, float, float]]:
 
 def public(f: Facts) -> dict[str, Any]:
     """What the template of a report needs besides the facts."""
-    candidates = dict(list(f.allowed.items())[:_MOST_CANDIDATES])
+    candidates = dict(islice(f.allowed.items(), _MOST_CANDIDATES))
+    short = (
+        {"groups_short": "groups short", "rows_short": "rows short"} if promise_of(f.evidence).further else {}
+    )
+    numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
+    marks = {f.granularity: " (contains all steps)" if f.steps else " (chosen)"}
+    rows = [
+        (name(granularity) + marks.get(granularity, ""), *(counts[number] for number in numbers))
+        for granularity, counts in candidates.items()
+    ]
+    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", *short.values(), "works")
+    title = "What each granularity gives before rows are withheld, and whether it works"
     return {
         "sizes": size_picture(f.evidence.release, f.k),
         # Rows at steps of their own have no one granularity to compare with the others.
         "granularities": None if f.steps else granularity_picture(candidates, f.granularity),
-        "candidates": _candidate_table(f, candidates),
+        "candidates": Table(title, head, rows) if rows else None,
     }
 
 
@@ -344,18 +356,3 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "broken": any(attempt.broken for attempt in attempts),
         "losses": loss_summary(measure.measure(f.evidence, windows=WINDOWS, seed=0)).sentences,
     }
-
-
-def _candidate_table(f: Facts, candidates: dict[str, Any]) -> Table | None:
-    short = {"groups_short": "groups short", "rows_short": "rows short"}
-    if not promise_of(f.evidence).further:
-        short = {}
-    numbers = ("groups", "smallest_group", "groups_below_k", "rows_below_k", *short, "feasible")
-    marks = {f.granularity: " (contains all steps)" if f.steps else " (chosen)"}
-    rows = [
-        (name(granularity) + marks.get(granularity, ""), *(counts[number] for number in numbers))
-        for granularity, counts in candidates.items()
-    ]
-    head = ("time by", "groups", "smallest group", "groups below k", "rows below k", *short.values(), "works")
-    title = "What each granularity gives before rows are withheld, and whether it works"
-    return Table(title, head, rows) if rows else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timeveil.models.events.judges.profile import GranularityRisk, Profile
+from timeveil.models.events.judges.profile import Profile
 from timeveil.page.charts import bar_chart
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
@@ -28,11 +28,12 @@ def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary
             f"group of fewer than {k}."
         )
     head = ("time by", "people alone", f"in groups under {k}", "share of people", "smallest group", "groups")
+    numbers = ("people_below_k", "share_below_k", "smallest_group", "groups")
     table = Table(
         "Who would be found if only the person were left out",
         head,
         [
-            (each.granularity, each.people_unique, each.people_below_k, each.share_below_k, *_sizes(each))
+            (each.granularity, each.people_unique, *(getattr(each, number) for number in numbers))
             for each in levels
         ],
     )
@@ -46,7 +47,3 @@ def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary
     )
     title = f"{source} -> what {quoted(known)} reveal to an outsider"
     return Summary([rows, verdict], table, title, picture=picture)
-
-
-def _sizes(level: GranularityRisk) -> tuple[int, int]:
-    return level.smallest_group, level.groups
