@@ -1,12 +1,11 @@
 """Shift dates: the dates of each person move by a secret number of days, and intervals stay as they are.
 
-This is what hospitals do most often before they pass dates on, and it is pseudonymisation: nothing is
-promised. Whoever knows when a person came twice knows an interval, which is kept, and intervals single people
-out. So the risk is measured, and stated with the table.
+It is pseudonymisation: nothing is promised. Anyone who knows when a person came twice knows an interval,
+which is kept, and intervals single people out. So the risk is measured, and stated with the table.
 
-The risk is that of an outsider who knows some visits of a person, each with its true times, exactly, and its
-quasi-identifiers, and how the table was made, but no shift. A candidate is a person of the shifted table
-whose visits contain the known ones, all moved by one shift that is possible.
+The outsider knows some visits of a person, each with its true times and its quasi-identifiers, and how the
+table was made, but no shift. A candidate is a person of the shifted table whose visits contain the known
+ones, all moved by one shift that is possible.
 Cost: for each person tried one look at the rows within reach of a known time.
 """
 
@@ -92,11 +91,10 @@ def shift_dates(
     (None, {'Wednesday'})
     """
     parameters = ShiftParameters.from_call(locals())
-    table_read = read(table, roles, **parameters.reading("nulls"))
-    named, timed = (
-        table_read.table[column].is_valid() for column in (table_read.respondent, table_read.time)
-    )
-    relation = replace(table_read, data=table_read.table.filter(pc.and_(named, timed)))
+    relation = read(table, roles, **parameters.reading("nulls"))
+    rows, keys = relation.rows, (relation.respondent, relation.time)
+    complete = pc.and_(*(relation.table[column].is_valid() for column in keys))
+    relation = replace(relation, data=relation.table.filter(complete))
     _refuse(relation, parameters)
     # Two streams that do not give each other away: pseudonyms are seen, shifts must not be.
     of_days, of_names = np.random.default_rng(parameters.seed).spawn(2)
@@ -111,9 +109,8 @@ def shift_dates(
         at = data.schema.get_field_index(name)
         data = data.set_column(at, data.field(at), _moved(name, data[name], days[codes]))
     data = data.drop_columns(list(relation.roles.durations))
-    data = data.set_column(
-        data.schema.get_field_index(relation.respondent), relation.respondent, names.take(person.indices)
-    )
+    at = data.schema.get_field_index(relation.respondent)
+    data = data.set_column(at, relation.respondent, names.take(person.indices))
     # Rows in the order of pseudonyms and dates: that of the input may say who they are.
     data = data.sort_by([(name, "ascending") for name in data.column_names])
     key = pa.table({relation.respondent: people, "pseudonym": names, "days": days})
@@ -125,7 +122,7 @@ def shift_dates(
         "statement": STATEMENT,
         "parameters": {"within": parameters.within, "preserve": parameters.preserve},
         "shifted": [relation.time, *relation.roles.until],
-        "counts": {"rows": data.num_rows, "people": len(people), "withheld": table_read.rows - data.num_rows},
+        "counts": {"rows": data.num_rows, "people": len(people), "withheld": rows - data.num_rows},
         "risk": _risk(_visits(relation, codes), days, offsets, parameters),
     }
     return Shifted(data, manifest, key)
@@ -151,17 +148,16 @@ def _refuse(relation: Relation, parameters: ShiftParameters) -> None:
 
 def _offsets(parameters: ShiftParameters) -> Ints:
     """The numbers of days that a person's dates may be shifted by."""
-    within = parameters.within
-    days = np.arange(-within, within + 1)
+    days: Ints = np.arange(-parameters.within, parameters.within + 1)
     if parameters.preserve == "weekday":
         days = days[days % 7 == 0]
     if parameters.preserve == "season":
         days = days[np.abs((days + _YEAR // 2) % _YEAR - _YEAR // 2) <= _NEAR]
-    days = np.asarray(days[days != 0], np.int64)
-    if not len(days):
-        message = f"no shift within {within} days preserves the {parameters.preserve}"
+    if not days.any():
+        message = f"no shift within {parameters.within} days preserves the {parameters.preserve}"
         raise ParameterError(message, hint="use {within=365}")
-    return days
+    nonzero: Ints = days[days != 0]
+    return nonzero
 
 
 def _moved(name: str, times: pa.ChunkedArray, days: Ints) -> pa.ChunkedArray:
@@ -170,8 +166,7 @@ def _moved(name: str, times: pa.ChunkedArray, days: Ints) -> pa.ChunkedArray:
     local = pc.local_timestamp(times) if getattr(kind, "tz", None) else times
     is_date = pa.types.is_date32(kind)
     numbers = np.asarray(local.cast(pa.int32() if is_date else pa.int64())).astype(np.int64)
-    step = 1 if is_date else DAY * 1_000
-    moved = numbers + days * step
+    moved = numbers + days * (1 if is_date else DAY * 1_000)
     low, high = (FIRST // DAY, LAST // DAY) if is_date else (FIRST * 1_000, LAST * 1_000)
     if len(moved) and not low <= moved.min() <= moved.max() <= high:
         message = f"shifted times of column `{name}` would be outside the years 1 to 9999"
@@ -217,10 +212,8 @@ def _risk(visits: Ints, days: Ints, offsets: Ints, parameters: ShiftParameters) 
             if number is not None and number < len(chosen):
                 chosen = [chosen[visit] for visit in draw.choice(len(chosen), number, replace=False)]
             alone[name] += shifts.candidates(chosen, all_known=number is None) == 1
-    risk: dict[str, Any] = {
-        "people_tried": len(tried),
-        "singled_out": {name: alone[name] / max(len(tried), 1) for name in _KNOWN},
-    }
+    shares = {name: alone[name] / max(len(tried), 1) for name in _KNOWN}
+    risk: dict[str, Any] = {"people_tried": len(tried), "singled_out": shares}
     if parameters.preserve:
         of_week, of_year = weekday(moment // DAY), month_of_days(moment // DAY) % 12 // 3
         profile = np.zeros((len(days), 7), np.int64)

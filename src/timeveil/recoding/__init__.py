@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from timeveil.calendar.catalogue import of_dates
-from timeveil.calendar.civil import Ints, civil_second
+from timeveil.calendar.civil import civil_second
 from timeveil.calendar.order import is_finer_than
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.files import file_size
@@ -148,8 +147,13 @@ class Hierarchy:
             return f"[{_text_of(low)}, {_text_of(high)})"
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            labels = [None if n is None else label(n, sizes[number - 1]) for n in _numbers_of(values)]
-            return pa.array(labels, pa.string())
+            numbers = [None if value is None else _number(value) for value in values.to_pylist()]
+            message = "a hierarchy for numbers was given for a column that is not all numbers"
+            hint = "use a hierarchy table for this column, or clean its values"
+            _require(numbers.count(None) == values.null_count, message, hint, InputError)
+            return pa.array(
+                [None if n is None else label(n, sizes[number - 1]) for n in numbers], pa.string()
+            )
 
         return cls._with_star(names, publish, least, most)
 
@@ -178,7 +182,11 @@ class Hierarchy:
             least, most = (None if end is None else date.fromisoformat(str(end)) for end in (bottom, top))
 
         def publish(number: int, values: pa.Array) -> pa.Array:
-            seconds, missing = _seconds_of(values)
+            dates = moments(values)
+            message = "a calendar hierarchy was given for a column that is not all dates, written in one way"
+            if dates is None:
+                raise bad_hierarchy(message, "write its dates like 1958-03-31", InputError)
+            seconds, missing = dates
             indices, index = np.unique(periods[number - 1].index(seconds), return_inverse=True)
             labels = np.array(periods[number - 1].label(indices), dtype=object)[index]
             if least is not None:
@@ -243,7 +251,7 @@ class Hierarchy:
         once = len(columns[0].unique()) == len(columns[0])
         _require(once, "a hierarchy lists a value more than once", "keep one row per value")
         for number, (fine, coarse) in enumerate(pairwise(columns), start=1):
-            pairs = pa.table({"fine": fine, "coarse": coarse}).group_by(["fine", "coarse"]).aggregate([])
+            pairs = pa.table([fine, coarse], ["fine", "coarse"]).group_by(["fine", "coarse"]).aggregate([])
             message = f"level {number} of a hierarchy splits a value of the level below it"
             hint = "give equal values of one level equal values in every level above"
             _require(pairs.num_rows == len(fine.unique()), message, hint)
@@ -295,10 +303,8 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
     >>> hierarchy_from("prefixes:3,2").names
     ('first 3', 'first 2', '*')
     """
-    if isinstance(source, Hierarchy):
-        return source
-    if isinstance(source, pa.Table):
-        return Hierarchy.from_table(source)
+    if isinstance(source, Hierarchy | pa.Table):
+        return source if isinstance(source, Hierarchy) else Hierarchy.from_table(source)
     rule, colon, arguments = str(source).partition(":")
     if rule in RULES and colon:
         needs = "names of periods" if rule == "calendar" else "numbers"
@@ -316,11 +322,10 @@ def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
 
 def _from_rule(rule: str, arguments: str) -> Hierarchy:
     """The hierarchy of a rule, coded outside the bounds that follow a colon: `5,10:18..90`."""
-    texts, coded, bounds = arguments.partition(":")
-    steps = [text.strip() for text in texts.split(",")]
     if rule == "prefixes":
         return Hierarchy.prefixes([int(n) for n in arguments.split(",")])
-    low, dots, high = bounds.partition("..")
+    texts, coded, bounds = arguments.partition(":")
+    steps, (low, dots, high) = [text.strip() for text in texts.split(",")], bounds.partition("..")
     message = f"the bounds of the hierarchy rule `{rule}` are not written LOW..HIGH"
     ends = "1930-01-01..2015-01-01" if rule == "calendar" else "18..90"
     hint = f"write {rule}:{RULES[rule]}:{ends}, or leave out one of the two"
@@ -354,30 +359,12 @@ def bad_hierarchy(message: str, hint: str, kind: type[TimeveilError] = Parameter
 # Numbers and dates as hierarchies read and write them.
 
 
-def _seconds_of(values: pa.Array) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Dates as civil seconds, and which are missing."""
-    dates = moments(values)
-    if dates is None:
-        message = "a calendar hierarchy was given for a column that is not all dates, written in one way"
-        raise bad_hierarchy(message, "write its dates like 1958-03-31", InputError)
-    return dates
-
-
 def _power_below(base: Fraction, number: Fraction) -> Fraction:
     """The largest power of a base up to a number of at least 1."""
     power = Fraction(1)
     while base > 1 and power * base <= number:
         power *= base
     return power
-
-
-def _numbers_of(values: pa.Array) -> list[Fraction | None]:
-    """Numbers as they are written, exactly; text is read as numbers."""
-    numbers = [None if value is None else _number(value) for value in values.to_pylist()]
-    message = "a hierarchy for numbers was given for a column that is not all numbers"
-    hint = "use a hierarchy table for this column, or clean its values"
-    _require(numbers.count(None) == values.null_count, message, hint, InputError)
-    return numbers
 
 
 def _number(value: Any) -> Fraction | None:

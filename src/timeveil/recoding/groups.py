@@ -8,7 +8,7 @@ least k rows and no sensitive value in more than 1 in l. Nothing depends on the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ Ints = npt.NDArray[np.int64]
 EXACT = "value"  # the level of labels that are values
 WIDTHS = (5, 10, 20, 100, 1_000, 10_000, 100_000, 1_000_000)
 PERIODS = ("month", "year", "decade")
+Division: TypeAlias = tuple[float, int, list[Ints], Ints]
+"""The bits shown by a division of a group, the column that divides it, its parts, and a rest or nothing."""
 _EQUAL = 9  # digits of bits: sums differ in the last ones with the order of parts
 
 
@@ -31,15 +33,6 @@ class Label(NamedTuple):
 
     level: str
     text: str | None
-
-
-class Division(NamedTuple):
-    """A group divided by the labels of one column; `rest` stays at the label above."""
-
-    column: int
-    bits: float
-    parts: list[Ints]
-    rest: Ints
 
 
 class Ladder:
@@ -161,18 +154,18 @@ def partition(
         depth = [deepest(path[:, members], at) for path, at in zip(paths, depth, strict=True)]
         best: Division | None = None
         for column in turns:
-            below = depth[column] + 1
-            if below < len(paths[column]):
-                labels = paths[column][below, members]
+            if depth[column] + 1 < len(paths[column]):
+                labels = paths[column][depth[column] + 1, members]
                 division = _divide(column, labels, values[members], k, l)
-                if division is not None and (best is None or division.bits > best.bits):
+                if division and (best is None or division[0] > best[0]):
                     best = division
         if best is None:
             yield members, depth
             continue
-        finer = [at + (column == best.column) for column, at in enumerate(depth)]
-        waiting += [(members[part], finer) for part in best.parts]
-        waiting += [(members[best.rest], depth)] if len(best.rest) else []
+        _, divided, parts, rest = best
+        finer = [at + (column == divided) for column, at in enumerate(depth)]
+        waiting += [(members[part], finer) for part in parts]
+        waiting += [(members[rest], depth)] if len(rest) else []
 
 
 def deepest(path: Ints, depth: int) -> int:
@@ -200,4 +193,4 @@ def _divide(column: int, labels: Ints, values: Ints, k: int, l: int) -> Division
     sizes = np.append(size[~stays], remainder.sum()) if stays.any() else size
     bits = len(labels) * np.log2(len(labels)) - float(sizes @ np.log2(sizes))
     parts = [np.flatnonzero(part == number) for number in np.flatnonzero(~stays)]
-    return Division(column, round(bits, _EQUAL), parts, np.flatnonzero(stays[part]))
+    return round(bits, _EQUAL), column, parts, np.flatnonzero(stays[part])

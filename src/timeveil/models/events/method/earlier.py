@@ -92,7 +92,7 @@ class Earlier:
         joint = np.unique(pairs, return_inverse=True)[1].ravel()
         people = people_of(joint[cells.cell], cells.person, int(joint.max(initial=-1)) + 1)
         rows = np.bincount(joint, weights=cells.rows, minlength=len(people))
-        visible = (group >= 0) & (people >= k)[joint]
+        visible: Mask = (group >= 0) & (people >= k)[joint]
         # The classes that were published before and are absent now for somebody, but for fewer than k.
         visits = np.flatnonzero(~visible[cells.cell])
         of_class = np.concatenate([classes[cells.cell[visits]].astype(np.int64), self.gone[0]])
