@@ -92,11 +92,8 @@ class People:
 
     @property
     def resolution(self) -> int:
-        """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every time.
-
-        A second where none does; on relative time the unit itself.
-        """
-        if self.axis.kind == "relative":
+        """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every time."""
+        if self.axis.kind == "relative":  # the unit itself
             return max(1, int(instants(self.axis, pa.array([1], pa.int64()))[0]))
         widths = (86_400, 3_600, 1_800, 900, 300, 60)
         return next((width for width in widths if self._divided_by(width * self.per_instant)), 1)
@@ -305,15 +302,14 @@ class Evidence(ReleaseEvidence):
         for role, names in roles_of(original).items():
             if self.columns(role) != names:
                 raise mismatch(f"the {role} columns of the ledger's original are not those of the release")
-        read, listed = manifest["counts"]["rows_read"], self.private.entries.num_rows
-        if not original.rows == read == listed:
+        counts, listed = manifest["counts"], self.private.entries.num_rows
+        if not original.rows == counts["rows_read"] == listed:
             numbers = f"the ledger lists {listed:,} and its original has {original.rows:,}"
-            raise mismatch(f"the release was made from {read:,} rows; {numbers}")
+            raise mismatch(f"the release was made from {counts['rows_read']:,} rows; {numbers}")
         # A row without a person or a time has no granule, so it is not published either.
         published: Mask = self.retained & (self.granule >= 0)
-        count, stated = int(published.sum()), manifest["counts"]["rows"]
-        if count != stated:
-            raise mismatch(f"the ledger places {count:,} rows in the release, which has {stated:,}")
+        if (count := int(published.sum())) != counts["rows"]:
+            raise mismatch(f"the ledger places {count:,} rows in the release, which has {counts['rows']:,}")
         give_back_memory()  # columns that were read, and are codes by now
         return published
 
@@ -390,8 +386,7 @@ def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> t
 
 def granules_of(release: Release, start: Integers, end: Integers) -> Granules:
     """The distinct granules among these bounds."""
-    starts, at_start = ranked(start)
-    ends, at_end = ranked(end)
+    (starts, at_start), (ends, at_end) = ranked(start), ranked(end)
     pairs = distinct(at_start * len(ends) + at_end)
     first, last = starts[pairs // max(len(ends), 1)], ends[pairs % max(len(ends), 1)]
     manifest = release.manifest
