@@ -25,26 +25,23 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 T = TypeVar("T")
+Facts: TypeAlias = Mapping[str, Any]
 
 ErrorCode = (
     Literal["attribute-varies", "bad-calendar", "bad-encoding", "bad-hierarchy", "bad-job", "bad-number"]
     | Literal["bad-parameter", "bad-record", "bad-time", "broker-failed", "column-clash", "column-missing"]
-    | Literal["column-twice"]
-    | Literal["column-without-role", "database-failed", "disk-full", "empty-name", "engine-failed"]
-    | Literal["file-missing", "file-unreadable", "folder-damaged", "folder-exists", "folder-missing", "gap"]
-    | Literal["internal", "item-clash", "item-twice", "late", "ledger-in-release", "ledger-mismatch"]
-    | Literal[
-        "mixed-zones", "no-frequent-pattern", "no-granularity", "no-permission", "nulls", "not-published"
-    ]
-    | Literal["not-verified", "not-written", "other-data", "person-twice", "rare-instant", "records-lost"]
-    | Literal["risky-column"]
-    | Literal["role-missing", "same-people", "series-gap", "slot-differs", "state-damaged", "state-locked"]
-    | Literal["state-mismatch", "stream-closed", "too-few-people", "too-large", "too-many-patterns"]
-    | Literal["too-much-withheld"]
-    | Literal["unit-missing", "unknown-granularity", "unsupported-input", "value-clash", "zone-missing"]
+    | Literal["column-twice", "column-without-role", "database-failed", "disk-full", "empty-name", "gap"]
+    | Literal["engine-failed", "file-missing", "file-unreadable", "folder-damaged", "folder-exists", "late"]
+    | Literal["folder-missing", "internal", "item-clash", "item-twice", "ledger-in-release", "nulls"]
+    | Literal["ledger-mismatch", "mixed-zones", "no-frequent-pattern", "no-granularity", "no-permission"]
+    | Literal["not-published", "not-verified", "not-written", "other-data", "person-twice", "rare-instant"]
+    | Literal["records-lost", "risky-column", "role-missing", "same-people", "series-gap", "slot-differs"]
+    | Literal["state-damaged", "state-locked", "state-mismatch", "stream-closed", "too-few-people"]
+    | Literal["too-large", "too-many-patterns", "too-much-withheld", "unit-missing", "unknown-granularity"]
+    | Literal["unsupported-input", "value-clash", "zone-missing"]
 )
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 
@@ -113,16 +110,9 @@ class TimeveilError(Exception):
     """The code of an error that names none."""
 
     def __init__(
-        self,
-        message: str,
-        *,
-        hint: str,
-        code: ErrorCode | None = None,
-        facts: Mapping[str, Any] | None = None,
+        self, message: str, *, hint: str, code: ErrorCode | None = None, facts: Facts | None = None
     ) -> None:
-        self.message = message
-        self.template = hint
-        self.hint = spell(hint)
+        self.message, self.template, self.hint = message, hint, spell(hint)
         super().__init__(f"{message}\n\nhint: {self.hint}")
         self.code: ErrorCode = code or self.usual_code
         self.facts: dict[str, Any] = dict(facts or {})
@@ -196,8 +186,7 @@ class raising:  # noqa: N801 (a context manager reads like a statement)
         *,
         on: type[BaseException] | tuple[type[BaseException], ...],
     ) -> None:
-        self._error = error
-        self._causes = on
+        self._error, self._causes = error, on
 
     def __enter__(self) -> None:
         """Nothing to prepare."""

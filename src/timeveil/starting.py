@@ -1,12 +1,10 @@
 """What a command settles before anything else is loaded: interrupts, pages of memory, threads, and pandas.
 
-Imported first of all by `timeveil`. As a library it changes nothing. As a command, an interrupt is left to
-the system until `timeveil.cli.main` takes over: it ends the process at once, without a traceback. NumPy and
-Arrow use ordinary pages: large arrays come and go, and a virtual machine may take longer to provide huge
-pages for them than the work in them takes. Matrices are multiplied in one thread: they are small, and threads
-that wait for each other take many times as long as the product. And pandas is out of reach: where it is
-installed, Arrow would load it, for longer than many commands take, to see whether a list is one of its
-columns.
+Imported first of all by `timeveil`. As a library it changes nothing. As a command, an interrupt ends the
+process at once, without a traceback, until `timeveil.cli.main` takes over. NumPy and Arrow use small pages:
+a virtual machine may take longer to provide huge ones than the work in them takes. Small matrices are
+multiplied in one thread. And Arrow would load pandas, for longer than many commands take, to see whether a
+list is one of its columns.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Propose a role for every column, with the reason, by how a table looks; the user confirms or changes it.
 
-Cells are counted only: how many differ, how many one person alone has, whether they read as times or as
-numbers, and whether they change within a person. Names of columns decide between roles that look alike. Where
-neither decides, the safer role is proposed: a column that outsiders may know is protected, and one that would
-act as a pseudonym is left out.
+Cells are only counted, and names of columns decide between roles that look alike. Where neither decides,
+the safer role is proposed: a column that outsiders may know is protected, and one that would act as a
+pseudonym is left out.
 """
 
 from __future__ import annotations
@@ -105,18 +104,17 @@ class Suggestion:
             "",
         ]
         for role, names in self.named.items():
-            mine = [column for column in self.columns if column.role == role]
+            columns = [column for column in self.columns if column.role == role]
             if isinstance(names, str):
-                lines.append(f"{role} = {literal(names)}  # {visible(mine[0].reason)}")
-                continue
-            lines.append(f"{role} = [")
-            lines += [f"  {literal(column.name)},  # {visible(column.reason)}" for column in mine]
-            lines.append("]")
+                lines.append(f"{role} = {literal(names)}  # {visible(columns[0].reason)}")
+            else:
+                listed = (f"  {literal(column.name)},  # {visible(column.reason)}" for column in columns)
+                lines += [f"{role} = [", *listed, "]"]
         table = tables()[self.command].table()
         lines.append("")
         for key, value in {**required_values(tables()[self.command]), **self.values}.items():
-            why = f"  # {table[key].meaning}" if table[key].required else ""
-            lines.append(f"{table[key].key} = {literal(value, toml=True)}{why}")
+            meaning = f"  # {table[key].meaning}" if table[key].required else ""
+            lines.append(f"{table[key].key} = {literal(value, toml=True)}{meaning}")
         return "\n".join(lines) + "\n"
 
 
@@ -191,35 +189,27 @@ class _Look:
         if command not in (None, fitting):
             reason = f"Set to {command}."
         proposed = dict(self._roles(table, series, times))
-        for role in (
-            "respondent",
-            "time",
-            "value",
-            "item",
-        ):  # one column each; others that look like it are left out
-            mine = [column for column, (proposal, _) in proposed.items() if proposal == role]
-            for column in mine[1:]:
-                proposed[column] = ("drop", f"looks like {name(mine[0])}, which has the role {role}")
-        if table.model == "stream":
-            secret = [column for column, (role, _) in proposed.items() if role == "sensitive"]
-            for column in secret[1:]:
-                proposed[column] = ("drop", f"a stream protects one sensitive column, here {name(secret[0])}")
-        columns = tuple(
+        # One column each; others that look like it are left out.
+        for role in ("respondent", "time", "value", "item", *["sensitive"] * (table.model == "stream")):
+            columns = [column for column, (proposal, _) in proposed.items() if proposal == role]
+            for column in columns[1:]:
+                reason_to_drop = f"looks like {name(columns[0])}, which has the role {role}"
+                if role == "sensitive":
+                    reason_to_drop = f"a stream protects one sensitive column, here {name(columns[0])}"
+                proposed[column] = ("drop", reason_to_drop)
+        profiles = tuple(
             ColumnProfile(c, self.kinds[c], self.size(c), self.nulls[c], self.spread[c].people, *proposed[c])
             for c in self.names
         )
-        return Suggestion(source, self.rows, table.command, reason, columns, self._values(table, proposed))
+        return Suggestion(source, self.rows, table.command, reason, profiles, self._values(table, proposed))
 
     def _person(self) -> str | None:
         """The column that names people best: by its name, else by many values that come again."""
         ranks = {}
         for column in self.names:
             words, size = looks.words_of(column), self.size(column)
-            if (
-                self.kinds[column] not in ("text", "whole number")
-                or size < 2
-                or words & (looks.KNOWN - looks.WHO)
-            ):
+            plain = self.kinds[column] in ("text", "whole number") and size > 1
+            if not plain or words & (looks.KNOWN - looks.WHO):
                 continue
             rank = 3 * bool(words & looks.WHO) + 2 * bool(words & looks.NUMBERED)
             repeated = self.kinds[column] == "text" and max(FEW, self.rows // 200) < size <= self.rows // 2
@@ -228,9 +218,8 @@ class _Look:
         return max(ranks, key=ranks.__getitem__) if ranks else None
 
     def _times(self) -> list[str]:
-        times = [
-            c for c in self.names if self.kinds[c] in ("date", "time") and not looks.words_of(c) & looks.BORN
-        ]
+        dated = [c for c in self.names if self.kinds[c] in ("date", "time")]
+        times = [c for c in dated if not looks.words_of(c) & looks.BORN]
         counts = (c for c in self.names if self.kinds[c] == "whole number" and c.lower() in UNITS)
         return times or list(counts)[:1]
 
@@ -240,41 +229,33 @@ class _Look:
         stem = None
         for column in self.names:
             number = self.kinds[column] in ("number", "whole number") and column != self.person
-            mine = re.sub(r"\d+", "#", column) if number and re.search(r"\d", column) else None
-            if mine is None or mine != stem:
+            pattern = re.sub(r"\d+", "#", column) if number and re.search(r"\d", column) else None
+            if pattern is None or pattern != stem:
                 runs.append([])
-            runs[-1] += [column] if mine else []
-            stem = mine
+            runs[-1] += [column] if pattern else []
+            stem = pattern
         longest = max(runs, key=len, default=[])
         return longest if len(longest) >= LEAST_INSTANTS else []
 
     def _command(self, series: Sequence[str], times: Sequence[str]) -> tuple[str, str]:
-        time, series_of, patterns, stream = (
-            parameters_of(model).command for model in ("time", "series", "patterns", "stream")
-        )
-        often = self.rows / max(self.people, 1)
+        models = ("time", "series", "patterns", "stream")
+        time, series_of, patterns, stream = (parameters_of(model).command for model in models)
+        rows_each = self.rows / max(self.people, 1)
         if series:
             return series_of, f"One series per row: {len(series)} columns of numbers, one for each instant."
-        if not times and self.person is not None and often > 1:
-            return patterns, f"No time, and {often:.1f} rows per person: what people have in common."
+        if not times and self.person is not None and rows_each > 1:
+            return patterns, f"No time, and {rows_each:.1f} rows per person: what people have in common."
         if not times:
             return time, "No column reads as a time; name one before you publish."
-        grid = self.size(times[0]) * self.people
-        if self._values_of_series(times) and grid == self.rows and self.size(times[0]) >= LEAST_INSTANTS:
-            return (
-                series_of,
-                f"A reading of each of {self.people:,} people at each of {self.size(times[0]):,} times.",
-            )
-        if (
-            any(looks.words_of(c) & looks.SECRET for c in self.names)
-            and often < OFTEN
-            and self.kinds[times[0]] == "date"
-        ):
-            return (
-                stream,
-                f"About one record per person ({often:.2g}), each with a day: snapshots of a stream.",
-            )
-        return time, f"{often:.1f} rows per person, each with a time: events."
+        instants = self.size(times[0])
+        is_grid = instants * self.people == self.rows and instants >= LEAST_INSTANTS
+        if is_grid and self._values_of_series(times):
+            return series_of, f"A reading of each of {self.people:,} people at each of {instants:,} times."
+        is_secret = any(looks.words_of(c) & looks.SECRET for c in self.names)
+        if is_secret and rows_each < OFTEN and self.kinds[times[0]] == "date":
+            why = f"About one record per person ({rows_each:.2g}), each with a day"
+            return stream, f"{why}: snapshots of a stream."
+        return time, f"{rows_each:.1f} rows per person, each with a time: events."
 
     def _values_of_series(self, times: Sequence[str]) -> list[str]:
         return [c for c in self.names if self.kinds[c] == "number" and c not in (*times, self.person)]
@@ -285,36 +266,33 @@ class _Look:
         """The role of each column, and why; a role that the command does not have becomes `drop`."""
         wide = bool(series) and "series" in table.roles
         long = "value" in table.roles and not wide and bool(times)
-        items = self._items() if "item" in table.roles and not wide and not long else []
-        known = {*table.needs, *table.roles}
+        items: list[str] = []
+        if "item" in table.roles and not wide and not long:
+            candidates = [c for c in self.names if c != self.person and self.kinds[c] != "number"]
+            items = sorted(candidates, key=lambda c: (not looks.words_of(c) & looks.ITEM, -self.size(c)))[:1]
+        roles = {*table.needs, *table.roles}
         for column in self.names:
             role, reason = next(self._readings(column, times))
             if wide and column in series:
-                role, reason = (
-                    "series",
-                    "one of the neighbouring columns of numbers: an instant of the series",
-                )
+                reason = "one of the neighbouring columns of numbers: an instant of the series"
+                role = "series"
             elif long and self._values_of_series(times)[:1] == [column]:
                 role, reason = "value", "numbers: the reading of a person at a time"
             elif column in items:
                 role, reason = "item", f"{self.size(column):,} different things that people have"
             elif role == "time" and wide:
                 role, reason = "drop", "a table with one series per row has no time column"
-            if role not in known:
+            if role not in roles:
                 role, reason = "drop", f"{reason}; {table.command} publishes no such column"
             yield column, (role, reason)
-
-    def _items(self) -> list[str]:
-        others = [c for c in self.names if c != self.person and self.kinds[c] != "number"]
-        return sorted(others, key=lambda c: (not looks.words_of(c) & looks.ITEM, -self.size(c)))[:1]
 
     def _readings(self, column: str, times: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Roles that fit a column by itself, whatever the command is, the best first."""
         words, size, kind = looks.words_of(column), self.size(column), self.kinds[column]
         sole, full = self.spread[column].rows, self.rows - self.nulls[column]
         if column == self.person:
-            again = "repeated" if size < full else "each once"
-            yield "respondent", f"looks like a person: {counted(self.rows, 'row')}, {size:,} values, {again}"
+            values = f"{size:,} values, {'repeated' if size < full else 'each once'}"
+            yield "respondent", f"looks like a person: {counted(self.rows, 'row')}, {values}"
         if column in times[:1]:
             counts = f"whole numbers called {name(column)}, taken as a time"
             yield "time", "reads as a time" if kind in ("date", "time") else counts
@@ -325,11 +303,8 @@ class _Look:
         if size < 2:
             yield "keep", "one value in every row: it shows nothing about anybody"
         if full >= FEWEST_ROWS and sole > MOST * full:
-            alone = f"{sole:,} of {full:,} rows have a value that only one"
-            yield (
-                "drop",
-                f"kept, it would act as a pseudonym: {alone} {'person' if self.person else 'row'} has",
-            )
+            alone = f"value that only one {'person' if self.person else 'row'} has"
+            yield "drop", f"kept, it would act as a pseudonym: {sole:,} of {full:,} rows have a {alone}"
         if words & looks.SECRET:
             yield "sensitive", "its name says that it must not be learnt about a person"
         if words & looks.KNOWN:
@@ -355,16 +330,16 @@ class _Look:
     def _follows(self, time: str, column: str) -> bool:
         """Whether a second time is nearly always at or after the first."""
         with suppress(pa.ArrowException, ValueError, TypeError):
-            first, second = (
-                looks.moments_of(self.coded[c].values)[self.coded[c].codes] for c in (time, column)
-            )
-            both = ~(np.isnat(first) | np.isnat(second))
-            return bool(both.any()) and bool((second[both] >= first[both].astype("M8[D]")).mean() > 0.95)
+            pair = (self.coded[time], self.coded[column])
+            first, second = (looks.moments_of(coded.values)[coded.codes] for coded in pair)
+            stated = ~(np.isnat(first) | np.isnat(second))
+            follows = second[stated] >= first[stated].astype("M8[D]")
+            return bool(len(follows)) and bool(follows.mean() > 0.95)
         return False
 
     def _values(self, table: type[Parameters], proposed: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
         """The unit of a time in whole numbers, and hierarchies of quasi-identifiers that have many values."""
-        values: dict[str, Any] = {}
+        values, hierarchies = dict[str, Any](), dict[str, str]()
         for column, (role, _) in proposed.items():
             if role == "time" and self.kinds[column] == "whole number" and table.model == "time":
                 values["unit"] = column.lower()
@@ -372,12 +347,8 @@ class _Look:
                 values["l"] = max(2, min(table.table()["l"].example, self.size(column)))
             if role == "item" and self.spread[column].repeated:
                 values["repeats"] = "once"
-        hierarchies = {
-            c: how
-            for c, (role, _) in proposed.items()
-            if role == "quasi"
-            and (how := looks.hierarchy_of(self.coded[c].values.drop_null(), self.kinds[c]))
-        }
-        if hierarchies and table.model == "time":
-            values["hierarchies"] = hierarchies
-        return values
+            if role == "quasi" and table.model == "time":
+                how = looks.hierarchy_of(self.coded[column].values.drop_null(), self.kinds[column])
+                if how:
+                    hierarchies[column] = how
+        return values | ({"hierarchies": hierarchies} if hierarchies else {})

@@ -1,7 +1,6 @@
 """The command line. Commands are thin: they read options, call the library and print what came out.
 
 Only the option parser is loaded here; each command loads what it needs when it runs.
-
 Exit codes: 0 done, 1 promise violated, 2 bad usage or input, 3 infeasible, 70 internal error, 130 stopped.
 An error goes to stderr as `error: ...`, an empty line and `hint: ...`; with `--json` the same goes to stdout
 as data. Of a foreign exception only the type and the line are shown, for its text could carry data.
@@ -30,10 +29,8 @@ from timeveil.cli.demo import demo
 from timeveil.cli.options import OnceEach, command
 from timeveil.cli.output import INTERRUPTED, Output, to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, Suggest, explore, profile
-from timeveil.cli.publishing import SavedJob, Schema, ServiceStatus, publishing_command
-from timeveil.cli.query import Query
-from timeveil.cli.releases import Compare, Measure, Plot, Report, Verify, attack
-from timeveil.cli.serving import Serve
+from timeveil.cli.publishing import SavedJob, Schema, Serve, ServiceStatus, publishing_command
+from timeveil.cli.releases import Compare, Measure, Plot, Query, Report, Verify, attack
 from timeveil.domain.version import TOOL
 from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
 from timeveil.models import tables
@@ -60,22 +57,21 @@ _SUMMARIES = {name: str(function.__doc__).split("\n", 1)[0] for name, function i
 class Commands(Mapping[str, Any]):
     """The commands by name; each is put together with its options when it is asked for."""
 
-    def __init__(self) -> None:
-        self._commands: dict[str, Any] = {}
-
     def __getitem__(self, name: str) -> Any:
-        if name not in self._commands:
-            alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-            decorate = alone.command(name=name, cls=OnceEach, short_help=_SUMMARIES[name])
-            decorate(_FUNCTIONS[name])
-            self._commands[name] = typer.main.get_command(alone)
-        return self._commands[name]
+        return _with_options(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_FUNCTIONS)
 
     def __len__(self) -> int:
         return len(_FUNCTIONS)
+
+
+@cache
+def _with_options(name: str) -> Any:
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command(name=name, cls=OnceEach, short_help=_SUMMARIES[name])(_FUNCTIONS[name])
+    return typer.main.get_command(alone)
 
 
 class Timeveil(TyperGroup):
@@ -183,21 +179,17 @@ def _ours(cause: Exception) -> TimeveilError | None:
         message = "no permission to read or write a file that is needed"
         hint = "check that you may use the folders named, and the one for temporary files"
         return EngineError(message, hint=hint, code="no-permission")
-    return InternalError(
-        f"internal error: {type(cause).__name__} at {_location(cause)}. This is a bug in timeveil, not in "
-        "your data; please report it with the command you ran and this line",
-        hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
-    )
-
-
-def _location(cause: Exception) -> str:
-    """The innermost line of timeveil that it came through."""
+    # The innermost line of timeveil that it came through.
     package = Path(__file__).parent.parent
     frames = traceback.extract_tb(cause.__traceback__)
     innermost = ([f for f in frames if package in Path(f.filename).parents] or frames)[-1]
     path = Path(innermost.filename)
     name = path.relative_to(package.parent) if package in path.parents else Path(path.name)
-    return f"{name.as_posix()}:{innermost.lineno}"
+    return InternalError(
+        f"internal error: {type(cause).__name__} at {name.as_posix()}:{innermost.lineno}. This is a bug in "
+        "timeveil, not in your data; please report it with the command you ran and this line",
+        hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
+    )
 
 
 def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) -> ParameterError:
@@ -217,7 +209,9 @@ def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) 
     if kind == "MissingParameter":
         message = f"{_typed(parameter)} is missing"
     elif kind == "BadParameter":
-        message = f"{_typed(parameter)} {_wrong(cause.message)}"
+        is_number = "number" in cause.message or "float" in cause.message
+        wrong = "is not a number" if is_number else f"is wrong: {_sentence(cause.message)}"
+        message = f"{_typed(parameter)} {'is not a whole number' if 'integer' in cause.message else wrong}"
     elif kind == "NoSuchOption":
         parameters = context.command.params if context is not None else ()
         near = _near(option, [spelling for parameter in parameters for spelling in parameter.opts])
@@ -237,14 +231,6 @@ def _typed(parameter: Any) -> str:
     if getattr(parameter, "param_type_name", "") == "argument":
         return f"`{parameter.metavar or str(parameter.name).upper()}`"
     return f"`{max(parameter.opts, key=len)}`"
-
-
-def _wrong(message: str) -> str:
-    """What is wrong with a value, by what the option parser says of it."""
-    if "integer" in message:
-        return "is not a whole number"
-    is_number = "number" in message or "float" in message
-    return "is not a number" if is_number else f"is wrong: {_sentence(message)}"
 
 
 def _near(name: str, known: Sequence[str]) -> list[str]:

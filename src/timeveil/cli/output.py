@@ -32,9 +32,7 @@ _stop_codes: list[int] = []
 _written: dict[str, int | None] = {}
 """What is to be written, with the number of the file or folder that was there before."""
 
-MOST_NAMES = 3
-PLAIN_WIDTH = 100
-NARROWEST = 40
+PLAIN_WIDTH, NARROWEST = 100, 40
 PATIENCE = 1.0  # seconds after which work is long enough for a progress bar
 
 _STYLES = (
@@ -64,11 +62,6 @@ class Output:
         if not sys.stdout.isatty():
             return PLAIN_WIDTH
         return max(NARROWEST, min(PLAIN_WIDTH, shutil.get_terminal_size().columns))
-
-    @property
-    def is_detached(self) -> bool:
-        """Whether nobody sees the text of a result on a terminal."""
-        return self.as_json or not sys.stdout.isatty()
 
     def result(self, text: str, data: Any) -> None:
         """The outcome of a command: text, or with `--json` data; with `--quiet` no text."""
@@ -234,7 +227,7 @@ def what_was_written() -> str:
 
     appeared = (p for p, before in _written.items() if is_address(p) or _inode(p) not in (None, before))
     names = [f"`{path}`" for path in appeared]
-    if len(names) > MOST_NAMES:
+    if len(names) > 3:
         names[1:] = [f"{len(names) - 1:,} more"]
     return f"{' and '.join(names) or 'nothing'} {'were' if len(names) > 1 else 'was'} written"
 

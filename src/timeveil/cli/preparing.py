@@ -50,7 +50,7 @@ def profile(output: Output, **given: Any) -> int:
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
-    from timeveil.jobs.profile import profile_run, run_to_profile
+    from timeveil.jobs.publish import profile_run, run_to_profile
 
     run = run_to_profile(given["source"], given)
     with output.progress() as progress:
@@ -103,20 +103,13 @@ class Suggest(FileForm, Command):
         with output.progress() as progress:
             progress("reading", 0.0)
             proposal = tv.suggest(self.source, command=self.method, **form)
-        rows = [("column", "type", "values", "people alone", "role")]
-        reasons = []
+        rows, reasons = [("column", "type", "values", "people alone", "role")], []
         for column in proposal.columns:
             singled_out = share(column.singled_out)
             rows.append((column.name, column.type, f"{column.values:,}", singled_out, column.role))
             reasons += wrapped(f"{column.name}: {column.reason}.", output.width, "", "  ")
-        lines = [
-            f"{self.source} -> {proposal.command}",
-            proposal.reason,
-            "",
-            *aligned(rows, left=2),
-            "",
-            *reasons,
-        ]
+        head = [f"{self.source} -> {proposal.command}", proposal.reason]
+        lines = [*head, "", *aligned(rows, left=2), "", *reasons]
         if self.out is not None:
             write_file(self.out, proposal.job_text(Path(self.out).parent), private=True)
             lines += ["", f"{self.out}: check every line, then run it: timeveil run {self.out}"]
@@ -196,8 +189,7 @@ class Granularities(Command):
             write_file(self.graph, order_picture([g for g in every if g.clock in ("civil", "any")]).svg())
         order = Order(every)
         coarser = [[h.name for h in order.directly_coarser(g)] for g in every]
-        rows = [("name", "what it is", "gaps", "directly coarser")]
-        data = []
+        rows, data = [("name", "what it is", "gaps", "directly coarser")], []
         for g, names in zip(every, coarser, strict=True):
             rows.append((g.name, g.title, "yes" if g.has_gaps else "", ", ".join(names)))
             data.append(g.as_dict() | {"has_gaps": g.has_gaps, "directly_coarser": names})
@@ -220,6 +212,9 @@ class Hierarchy(FileForm, Command):
     prefixes: str | None = optional("For codes: how many characters stay.", "3,2", "N,N")
 
     def run(self, output: Output) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         from timeveil.recoding import hierarchy_from
 
         column, out, prefixes = self.column, self.out, self.prefixes
@@ -230,28 +225,17 @@ class Hierarchy(FileForm, Command):
         rule = hierarchy_from(f"intervals:{self.intervals}" if prefixes is None else f"prefixes:{prefixes}")
         roles = tv.Roles(keep=[column], drop=REST)
         values = tv.read(self.source, roles, needs=(), **self.reading()).table[column].unique().drop_null()
-        write_file(out, _hierarchy_csv(rule, values, numbers=prefixes is None), private=True)
+        levels = [rule.level(number, values)["published"].to_pylist() for number in range(1, rule.top + 1)]
+        sorted_as = pa.float64() if prefixes is None else pa.string()
+        order = pc.array_sort_indices(values.cast(sorted_as)).to_pylist()
+        texts, target = values.cast(pa.string()).to_pylist(), io.StringIO()
+        writer = csv.writer(target, delimiter=";", lineterminator="\n")
+        writer.writerows((texts[row], *(level[row] for level in levels)) for row in order)
+        write_file(out, target.getvalue(), private=True)
         names = ["the value itself", *("one value for all" if name == "*" else name for name in rule.names)]
         text = f"{out}: {len(values):,} values of `{column}`, {len(names)} levels: {', '.join(names)}"
         data = {"file": out, "column": column, "values": len(values), "levels": list(rule.names)}
         output.result(text, data)
-
-
-def _hierarchy_csv(rule: tv.Hierarchy, values: Any, *, numbers: bool) -> str:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    levels = [rule.level(number, values)["published"].to_pylist() for number in range(1, rule.top + 1)]
-    order = pc.array_sort_indices(values.cast(pa.float64() if numbers else pa.string())).to_pylist()
-    texts = values.cast(pa.string()).to_pylist()
-    target = io.StringIO()
-    writer = csv.writer(target, delimiter=";", lineterminator="\n")
-    writer.writerows((texts[row], *(level[row] for level in levels)) for row in order)
-    return target.getvalue()
-
-
-_WAYS = {None: "", "weekday": ", in whole weeks", "season": ", to about the same time of the year"}
-_PERIODS = {"weekday": "weekday", "season": "quarter of the year"}
 
 
 class ShiftDates(ShiftParameters, Command):
@@ -314,18 +298,20 @@ def _lines(shifted: tv.Shifted, out: str, width: int) -> list[str]:
     singled_out = {known: share(part) for known, part in risk["singled_out"].items()}
     within, preserve = manifest["parameters"]["within"], manifest["parameters"]["preserve"]
     withheld = f" Left out {counted(counts['withheld'], 'row')} without a person or a time."
-    left_out = withheld if counts["withheld"] else ""
+    ways = {"weekday": ", in whole weeks", "season": ", to about the same time of the year"}
     sentences = [
         f"Shifted {quoted(manifest['shifted'])} of {counted(counts['rows'], 'row')} of "
         f"{people(counts['people'])}, each by a secret number of up to {within:,} days"
-        f"{_WAYS[preserve]}. Intervals between the dates of a person stay.{left_out}",
+        f"{ways.get(preserve, '')}. Intervals between the dates of a person stay."
+        f"{withheld if counts['withheld'] else ''}",
         manifest["statement"],
         f"Tried on {people(risk['people_tried'])}: an outsider who knows 1 visit exactly singles out "
         f"{singled_out['1']} of them, with 2 visits {singled_out['2']}, with 3 {singled_out['3']}, "
         f"and with all {singled_out['all']}.",
     ]
     if preserve:
-        part, period = share(risk["unique_profile"]), _PERIODS[preserve]
+        part = share(risk["unique_profile"])
+        period = "quarter of the year" if preserve == "season" else preserve
         sentences.append(f"{part} of the people are the only ones with their number of visits per {period}.")
     sentences.append("For a promise, publish the table with `timeveil generalize-time`.")
     return [f"{out}: dates shifted, without a promise", *numbered(sentences, width)]

@@ -1,8 +1,9 @@
-"""Commands that publish: one per method, made from its table of parameters, `run` and `stream-status`."""
+"""Commands that publish: one per method, made from its table, `run`, `serve` and `stream-status`."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from dataclasses import replace
 from inspect import Parameter as Argument
 from pathlib import Path
@@ -13,6 +14,7 @@ from timeveil.cli.options import Command
 from timeveil.cli.output import Output, as_json, note_written, to_stderr
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import DRY_RUN, Files
+from timeveil.errors import ParameterError, raising
 from timeveil.jobs.request import read_job, run_from_options, service_table
 
 if TYPE_CHECKING:
@@ -106,8 +108,9 @@ def perform(run: Run, output: Output) -> int:
         output.result(text, {"verified": outcome.verdict.as_dict()})
         return VIOLATED
     output.result(outcome.explanation.text(output.width), outcome.explanation.as_dict())
-    for warning in outcome.explanation.facts.get("warnings", ()) if output.is_detached else ():
-        output.say(f"warning: {warning}")
+    if output.as_json or not sys.stdout.isatty():  # nobody sees the text on a terminal
+        for warning in outcome.explanation.facts.get("warnings", ()):
+            output.say(f"warning: {warning}")
     if run.dry_run:
         output.say("Nothing was written: this was a dry run.")
     elif run.ledger is not None:
@@ -135,6 +138,37 @@ class ServiceStatus(Command):
         output.result("\n".join(_status_lines(self.state, state)), state.as_dict())
 
 
+class Serve(Command):
+    """Publish and judge in a browser on this machine: the same jobs as the other commands.
+
+    Prints an address that works once. Only this machine can open it. Nothing is uploaded: tables are read,
+    and releases written, below the folder served.
+
+    Example: timeveil serve --root data
+    """
+
+    root: str = parameter("Folder to read tables from and to write releases to.", default=".", metavar="DIR")
+    port: int = parameter("Port to listen on.", default=8765, at_least=1, at_most=65_535, metavar="N")
+    host: str = parameter("Address to listen on, one of this machine's own.", default="127.0.0.1")
+    expose_private_data_to_the_network: bool = parameter(
+        "Allow another address: everybody who can reach it and has the link sees private data.", default=False
+    )
+    jobs: int = parameter(
+        "Most tasks at a time, each in a process of its own.", default=3, at_least=1, at_most=64
+    )
+    stop_after: float | None = optional(
+        "Stop after this many minutes without a request.", 30, "MINUTES", above=0
+    )
+
+    def run(self, output: Output) -> None:
+        hint = "install what it needs: pip install 'timeveil[web]'"
+        with raising(ParameterError("the web app is not installed", hint=hint), on=ModuleNotFoundError):
+            from timeveil.web.app import Settings, serve
+
+        settings = Settings(Path(self.root), self.host, self.port, self.jobs, self.stop_after)
+        serve(settings, output.say, expose=self.expose_private_data_to_the_network)
+
+
 def _status_lines(path: str, state: Status) -> list[str]:
     from timeveil.page.wording import aligned, counted
 
@@ -159,7 +193,8 @@ def _status_lines(path: str, state: Status) -> list[str]:
     if state.slots_to_write:
         lines.append(f"{counted(state.slots_to_write, 'slot')} final, not yet in place")
     if state.streams:
-        lines += ["", *aligned([_HEAD, *map(_status_row, state.streams)])]
+        counts = ("published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
+        lines += ["", *aligned([("stream", *counts, "last 30 slots"), *map(_status_row, state.streams)])]
     for warning in state.warnings:
         lines += ["", f"warning: {warning}"]
     error = state.last_error
@@ -168,16 +203,11 @@ def _status_lines(path: str, state: Status) -> list[str]:
     return lines
 
 
-LONGEST_NAME = 30
-_COUNTS = ("published", "in window", "lag", "last slot", "rows", "waiting", "moved", "withheld")
-_HEAD = ("stream", *_COUNTS, "last 30 slots")
-
-
 def _status_row(stream: StreamStatus) -> tuple[str, ...]:
     from timeveil.page.wording import share
 
     name = stream.folder or "the stream"
-    name = name if len(name) <= LONGEST_NAME else f"{name[:18]}...{name[-9:]}"
+    name = name if len(name) <= 30 else f"{name[:18]}...{name[-9:]}"
     last = "" if stream.last_slot is None else str(stream.last_slot)
     before = (stream.slots_published, stream.slots_in_window, stream.lag)
     after = (stream.rows_read, stream.rows_waiting, stream.moved)

@@ -1,8 +1,8 @@
-"""Commands that look at releases: `verify`, `measure`, `attack`, `compare`, `plot` and `report`."""
+"""Commands that look at releases: `verify`, `measure`, `attack`, `query`, `compare`, `plot`, `report`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.wording import printable
 from timeveil.errors import BundleError, ParameterError
+from timeveil.jobs.query import Question
 from timeveil.jobs.request import is_given, particulars
 from timeveil.jobs.typed import refuse_other_models
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
@@ -39,8 +40,9 @@ class Verify(ReleaseCommand):
 
     def run(self, output: Output) -> int:
         from timeveil.folder import writing
-        from timeveil.folder.opening import judged
+        from timeveil.folder.opening import judged, label
         from timeveil.folder.placing import refuse_nested
+        from timeveil.page.wording import numbered, wrapped
         from timeveil.reading.database import is_address
 
         if self.rewrite is not None and not is_address(self.rewrite):
@@ -50,7 +52,12 @@ class Verify(ReleaseCommand):
             evidence, verdict, sound = judged(self.folder, ledger, progress)
         model = None if evidence is None else str(evidence.release.manifest.get("model"))
         model = model if model in FOLDERS else None
-        lines = _verdict_lines(verdict, self.folder, model, output.width)
+        scope = parameters_of(model or "time").scopes[verdict.scope]
+        head = f"{'holds' if verdict else 'violated'}: `{printable(label(self.folder))}`, {scope}"
+        lines = wrapped(head, output.width)
+        for violation in verdict.violations:
+            lines += wrapped(printable(violation.message), output.width, "  ")
+        lines += numbered(verdict.checks, output.width) if verdict else []
         output.result("\n".join(lines), {"model": model, **verdict.as_dict()})
         if sound and not verdict:
             output.say(
@@ -62,18 +69,6 @@ class Verify(ReleaseCommand):
             writing.rewrite(self.folder, self.rewrite)
             output.say(f"A clean copy is in `{self.rewrite}`.")
         return 0 if verdict else VIOLATED
-
-
-def _verdict_lines(verdict: tv.Verdict, folder: str, model: str | None, width: int) -> list[str]:
-    """The verdict, then what was violated or else what was checked."""
-    from timeveil.folder.opening import label
-    from timeveil.page.wording import numbered, wrapped
-
-    scope = parameters_of(model or "time").scopes[verdict.scope]
-    head = f"{'holds' if verdict else 'violated'}: `{printable(label(folder))}`, {scope}"
-    messages = (wrapped(printable(violation.message), width, "  ") for violation in verdict.violations)
-    checks = numbered(verdict.checks, width) if verdict else []
-    return [*wrapped(head, width), *(line for lines in messages for line in lines), *checks]
 
 
 class Measure(LedgerCommand):
@@ -160,8 +155,12 @@ def attack(output: Output, **typed: Any) -> None:
         message = f"there is no picture of an attack on {parameters_of(model).contents}"
         raise ParameterError(message, hint="leave --picture out; `timeveil plot` draws the release itself")
     ledger = output.ledger(options.ledger, options.after)
+    lines = [line for line in adversary_of(model).table().values() if is_given(typed[line.name])]
+    # A flag that was given is not at its default.
+    knowledge = {line.name: not line.default if line.kind == "flag" else typed[line.name] for line in lines}
+    adversary = adversary_of(model).typed(knowledge, release.manifest)
     with output.progress() as progress:
-        breach: Any = tv.attack(gather(release, ledger, progress), None, _adversary(release, typed))
+        breach: Any = tv.attack(gather(release, ledger, progress), None, adversary)
     plain = _plain_breach(release, ledger, breach) if options.beside_plain else None
     numbers = breach.as_dict() | ({} if plain is None else {"plain": plain.as_dict()})
     if options.explain:
@@ -174,14 +173,6 @@ def attack(output: Output, **typed: Any) -> None:
     risk = {name: numbers["after"][name] for name in ("worst", "mean")}
     text = "\n".join(summary.lines(output.width, examples=options.explain))
     output.result(text, {"model": model, **risk, **numbers})
-
-
-def _adversary(release: tv.Release, typed: Mapping[str, Any]) -> Any:
-    """The adversary that the options describe; a flag that was given is not at its default."""
-    kind = adversary_of(str(release.manifest["model"]))
-    lines = [line for line in kind.table().values() if is_given(typed[line.name])]
-    knowledge = {line.name: not line.default if line.kind == "flag" else typed[line.name] for line in lines}
-    return kind.typed(knowledge, release.manifest)
 
 
 def _plain_breach(release: tv.Release, ledger: tv.Ledger, breach: tv.StreamBreach) -> tv.StreamBreach:
@@ -200,6 +191,23 @@ def _plain_breach(release: tv.Release, ledger: tv.Ledger, breach: tv.StreamBreac
         **{name: stated[name] for name in ("l", "window", "move_cost", "fill_empty")},
     )
     return tv.attack(*published, breach.adversary)
+
+
+class Query(Question, ReleaseCommand):
+    """Estimate from the release alone how many rows are in a window of time, or how many series match.
+
+    Questions about values and about the shape of series may be combined. On patterns: how many people
+    have one, how often a rule holds, or the strongest ones.
+
+    Example: timeveil query published --between 2024-03-01 2024-04-01 --where zip=04103
+    """
+
+    def run(self, output: Output) -> None:
+        release = tv.open_release(self.folder)
+        with output.progress() as progress:
+            progress("counting", 0.5)
+            text, data = self.answer(release, output.say)
+        output.result(text, data)
 
 
 class Compare(Command):

@@ -1,7 +1,6 @@
 """Releases of the same data side by side: what each promises, publishes, loses and risks.
 
-Every release is verified; with the ledgers each is also measured and attacked, by the same judges with the
-same outsider, as in `explore`. Where two numbers answer different questions, neither is called better.
+Where two numbers answer different questions, neither is called better.
 
 Folders cannot show whether releases are of the same data. A ledger holds the original: ledgers of releases of
 the same table have equally many rows, and the same values in every column that they share, in any order.
@@ -253,11 +252,7 @@ def _summary(evidence: Evidence, doing: Progress) -> _Summary:
     numbers = {"size": sizes, "loss": losses, "risk": risks}
     promise = {key: value for key, value in guarantee.as_dict().items() if value is not None}
     words = " ".join([promise.pop("name"), *(f"{key}={value}" for key, value in promise.items())])
-    return _Summary(verdict, model, words, _parameters(manifest), numbers, tradeoff.basis(manifest))
-
-
-def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Everything that was chosen besides the promise, in words; names of columns, never a value."""
+    # Everything that was chosen besides the promise; names of columns, never a value.
     chosen = {name: value for name, value in manifest["parameters"].items() if name not in _IN_GUARANTEE}
     if "granularity" in manifest:
         chosen = {"granularity": manifest["granularity"], **chosen}
@@ -265,7 +260,8 @@ def _parameters(manifest: Mapping[str, Any]) -> dict[str, str]:
         chosen["levels"] = [f"{column}: {level['name']}" for column, level in manifest["levels"].items()]
     if manifest["model"] != "patterns":
         chosen["columns"] = [column["name"] for column in manifest["columns"]]
-    return {name: _setting(value) for name, value in chosen.items()}
+    parameters = {name: _setting(value) for name, value in chosen.items()}
+    return _Summary(verdict, model, words, parameters, numbers, tradeoff.basis(manifest))
 
 
 def _setting(value: Any) -> str:
@@ -356,7 +352,16 @@ def _tables(comparison: Comparison, width: int) -> Iterator[list[str]]:
     verdicts = [f"violated ({len(v.violations)})" if v.violations else "holds" for v in comparison.verdicts]
     # Where there is a best, the other cells keep the width of its mark.
     other = "  " if any(line.best for line in comparison.lines) else ""
-    rows = [[line.title, *_cells(line, other)] for line in comparison.lines]
+    rows = []
+    for line in comparison.lines:
+        texts = [line.title]
+        for column, number in enumerate(line.cells):
+            if isinstance(number, str):
+                text = shortened(number, _LONGEST_CELL)
+            else:
+                text = cell(line.name, number) if line.part in _COLOURS else f"{number:,}"
+            texts.append(text + (" *" if column in line.best else other))
+        rows.append(texts)
     heads = [["", *(name + other for name in comparison.names)], ["verified", *(v + other for v in verdicts)]]
     labels, *columns = zip(*[heads[0], *rows[:2], heads[1], *rows[2:]], strict=True)
     while columns:
@@ -368,30 +373,21 @@ def _tables(comparison: Comparison, width: int) -> Iterator[list[str]]:
         yield aligned(list(zip(labels, *fitting, strict=True)))
 
 
-def _cells(line: Line, other: str) -> Iterator[str]:
-    for column, number in enumerate(line.cells):
-        if isinstance(number, str):
-            text = shortened(number, _LONGEST_CELL)
-        else:
-            text = cell(line.name, number) if line.part in _COLOURS else f"{number:,}"
-        yield text + (" *" if column in line.best else other)
-
-
 def comparison_picture(comparison: Comparison) -> Picture:
     """A group of bars for every loss and risk known of all releases, a bar per release, the best starred."""
     lines = [line for line in comparison.lines if line.part in _COLOURS]
     ranked = any(line.best for line in lines)
     title = f"{counted(len(comparison.names), 'release')} side by side"
     order = "Less is better; ★ is the best" if ranked else "Shown, not ranked"
-    bars = [BarGroup(line.title, tuple(_bars(comparison, line))) for line in lines]
-    picture = grouped_bars(title, f"{order}. Each group has its own scale from 0.", bars)
+    groups = []
+    for line in lines:
+        bars = []
+        for index, (name, number) in enumerate(zip(comparison.names, line.cells, strict=True)):
+            length = number if isinstance(number, int | float) else 0.0
+            label = amount(line.name, length, percent) + " ★" * (index in line.best)
+            colours, is_best = (_COLOURS[line.part],), index in line.best
+            bars.append(Bar(shortened(name, _LONGEST_NAME), (length,), (label,), is_best, colours))
+        groups.append(BarGroup(line.title, tuple(bars)))
+    picture = grouped_bars(title, f"{order}. Each group has its own scale from 0.", groups)
     best = f" {_best_sentence(comparison)}" if ranked else ""
     return replace(picture, description=picture.description + best)
-
-
-def _bars(comparison: Comparison, line: Line) -> Iterator[Bar]:
-    for index, (name, number) in enumerate(zip(comparison.names, line.cells, strict=True)):
-        part = number if isinstance(number, int | float) else 0.0
-        star = " ★" if index in line.best else ""
-        label, colours = f"{amount(line.name, part, percent)}{star}", (_COLOURS[line.part],)
-        yield Bar(shortened(name, _LONGEST_NAME), (part,), (label,), bool(star), colours)

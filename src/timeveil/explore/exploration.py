@@ -162,29 +162,18 @@ def _scaled(numbers: list[float]) -> list[float]:
     return [(number - least) / (most - least) if most > least else 0.0 for number in numbers]
 
 
-def exploration_lines(exploration: Exploration, source: str, width: int = WIDTH) -> list[str]:
-    """The result as a page of text."""
-    title = f"{source} -> what {_option(exploration)} costs, and what it gives"
-    words = numbered(exploration_sentences(exploration), width)
-    return [title, "", *_setting_lines(exploration, width), "", *words]
-
-
 def exploration_picture(exploration: Exploration) -> Picture:
     """A bar per setting for its loss and another for its risk; the knee and the best are bold."""
     refused = len(exploration.settings) - len(exploration.feasible)
     note = f", {refused} of them not possible" if refused else ""
     loss = exploration.loss.replace("_", " ")
-    picture = grouped_bars(
-        f"What {_option(exploration)} costs, and what it gives",
-        f"{counted(len(exploration.settings), 'setting')} tried{note}.",
-        [
-            BarGroup(f"loss ({loss})", tuple(_bars(exploration, "loss"))),
-            BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk"))),
-        ],
-    )
-    return replace(
-        picture, description=" ".join([picture.description, *exploration_sentences(exploration)[1:]])
-    )
+    losses = BarGroup(f"loss ({loss})", tuple(_bars(exploration, "loss")))
+    risks = BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")))
+    title = f"What {_option(exploration)} costs, and what it gives"
+    tried = f"{counted(len(exploration.settings), 'setting')} tried{note}."
+    picture = grouped_bars(title, tried, [losses, risks])
+    words = [picture.description, *exploration_sentences(exploration)[1:]]
+    return replace(picture, description=" ".join(words))
 
 
 def _bars(exploration: Exploration, measure: Literal["loss", "risk"]) -> Iterator[Bar]:
@@ -233,8 +222,10 @@ def exploration_sentences(exploration: Exploration) -> list[str]:
     )
 
 
-def _setting_lines(exploration: Exploration, width: int) -> list[str]:
-    """A line per setting; below them, why others were refused, a line for each reason."""
+def exploration_lines(exploration: Exploration, source: str, width: int = WIDTH) -> list[str]:
+    """The result as a page of text: a line per setting; below them, why others were refused, by reason."""
+    title = f"{source} -> what {_option(exploration)} costs, and what it gives"
+    sentences = numbered(exploration_sentences(exploration), width)
     reasons: dict[str, list[str]] = {}
     for setting in exploration.settings:
         if setting.refused is not None:
@@ -244,11 +235,11 @@ def _setting_lines(exploration: Exploration, width: int) -> list[str]:
         start = f"{_option(exploration)} {', '.join(values)} not possible: "
         refusals += wrapped(f"{reason}.", width, start, "  ")
     if not exploration.feasible:
-        return refusals
+        return [title, "", *refusals, "", *sentences]
     rows = _setting_rows(exploration)
     longest = max(len(row[-1]) for row in rows)
     lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
-    return [*lines, *(["", *refusals] if refusals else [])]
+    return [title, "", *lines, "", *([*refusals, ""] if refusals else []), *sentences]
 
 
 def exploration_table(exploration: Exploration) -> Table | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import Relation
-from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.evidence.published import require
 from timeveil.judging import attack, gather, measure
@@ -48,34 +47,18 @@ def profile(
     require(Relation, relation)
     values = {"k": k, "l": l, "min_support": min_support}
     values = {name: value for name, value in values.items() if value is not None}
-    model = _model(relation.roles, values)
-    if model != EventParameters.model:
-        risk: AnyProfile = part(model, "judges.profile").profile(relation, {**values, "slot": slot})
-        return risk
-    return _of_events(relation, EventParameters.table()["k"].check(k), granularities, definitions, ways=ways)
-
-
-def _model(roles: Roles, values: Mapping[str, Any]) -> str:
-    """The model of a table by the roles of its columns, and by what is promised about it."""
-    of_patterns = bool(roles.item) or "min_support" in values
+    roles, model = relation.roles, "stream" if l is not None else "time"
     if roles.item or roles.series or roles.value:
-        return "patterns" if of_patterns else "series"
-    return "stream" if "l" in values else "time"
-
-
-def _of_events(
-    relation: Relation,
-    k: int,
-    granularities: Iterable[str | Granularity] | str | Granularity | None,
-    definitions: Iterable[Granularity] | None,
-    *,
-    ways: bool,
-) -> Profile:
+        model = "patterns" if roles.item or min_support is not None else "series"
+    judges = part(model, "judges.profile")
+    if model != EventParameters.model:
+        other: AnyProfile = judges.profile(relation, {**values, "slot": slot})
+        return other
+    promised = EventParameters.table()["k"].check(k)
     named = [granularities] if isinstance(granularities, str | Granularity) else granularities
     allowed = None if named is None else list(named)
     defined = None if definitions is None else list(definitions)
-    judges = part("time", "judges.profile")
-    risk: Profile = judges.profile(relation, k, allowed, defined)
+    risk: Profile = judges.profile(relation, promised, allowed, defined)
     if not ways:
         return risk
     if relation.rows > MOST_ROWS:
@@ -84,11 +67,10 @@ def _of_events(
     limits: Any = {"granularities": allowed, "definitions": defined, "gaps": "skip"}
     try:
         for recode in ("global", "tiling", "refined", "local"):
-            evidence = gather(*method(relation, relation.roles, k, recode=recode, **limits))
+            evidence = gather(*method(relation, roles, promised, recode=recode, **limits))
             loss: Any = measure(evidence, windows=0)
-            results.append(
-                judges.Way(recode, loss.bits_per_row, attack(evidence, None, OUTSIDER).pinned_after)
-            )
+            pinned = attack(evidence, None, OUTSIDER).pinned_after
+            results.append(judges.Way(recode, loss.bits_per_row, pinned))
     except (InfeasibleError, ParameterError) as error:
         return replace(risk, ways_left_out=error.message)
     return replace(risk, ways=tuple(results))

@@ -32,10 +32,8 @@ from timeveil.reading.sources import Form, Frame, open_source
 RISKS = ("worst", "mean", "promised")  # the ways to state a risk
 TO = ".."
 MOST = 100  # more settings than this are a mistake
-_ALL = 8  # a range of fewer whole numbers than this is tried entirely
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 """Round numbers, each about half as large again as the one before, at every power of ten."""
-_FEW = 10
 _INTERVAL = 0.1  # seconds between two reports of progress
 
 
@@ -87,7 +85,8 @@ def explore(
         if chosen not in names:
             hint = f"use one of {', '.join(names)}"
             raise ParameterError(f"`{what}` is not a known measure", hint=hint)
-    threads = min(workers or _cores(), len(settings))
+    affinity = getattr(os, "sched_getaffinity", None)
+    threads = min(workers or (len(affinity(0)) if affinity else os.cpu_count() or 1), len(settings))
     data = _loaded(table, roles, options)
     if not isinstance(data, str | Path):  # the file is read
         options |= dict.fromkeys(Form._fields)
@@ -199,11 +198,6 @@ def _swept(explored: Sequence[str], options: Mapping[str, Any]) -> tuple[str, tu
     raise ParameterError("no parameter has several settings to try", hint=hint)
 
 
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
     """The table in memory, so that it is read once, unless the engine reads it itself."""
     if isinstance(table, Relation | Release):
@@ -279,7 +273,7 @@ def _range(name: str, text: str) -> list[float]:
         hint = f'write {{{name}="{last.strip()}..{first.strip()}"}}'
         raise ParameterError(f"the range of `{name}` ends below its start", hint=hint)
     integral = isinstance(low, int) and isinstance(high, int)
-    if integral and high - low < _ALL:
+    if integral and high - low < 8:
         return list(range(int(low), int(high) + 1))
     if high <= 0:
         return [low, high]
@@ -289,7 +283,7 @@ def _range(name: str, text: str) -> list[float]:
     inner = [value for value in candidates if low < value < high and value >= least]
     if integral:
         inner = [int(value) for value in inner if value.is_integer()]
-    most = _FEW - 2
+    most = 8
     if len(inner) > most:
         inner = [inner[round(step * (len(inner) - 1) / (most - 1))] for step in range(most)]
     return [low, *inner, high]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Any
 
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.judgement import Violation
-from timeveil.domain.release import Deferred, Ledger, Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
 from timeveil.errors import BundleError, EngineError, PrivateArtifactError, raising
 from timeveil.folder.ledger_file import IN_MEMORY_BYTES, KEY, ledger_rows, opened_ledger, write_rows
@@ -99,23 +99,12 @@ class Schema:
         if self.server.row(named) == (0,):
             self.server.run(f"CREATE SCHEMA {quote(self.name)}")
 
-    def refuse_readers(self) -> None:
-        """Refuse a schema on which anyone beside the user and its owner has rights."""
-        (others,) = self.server.row(
-            f"""SELECT count(*) AS n FROM pg_namespace, aclexplode(nspacl) AS a WHERE nspname =
-            {text(self.name)} AND grantee NOT IN (nspowner, to_regrole(quote_ident(current_user)))"""
-        )
-        if others:
-            message = f"other users have rights on the schema `{self.name}`, and a ledger identifies people"
-            raise PrivateArtifactError(message, hint="revoke them, or name another schema for the ledger")
-
     def create(self, table: str, columns: pa.Schema, rows: Iterable[pa.Table]) -> None:
         for name in columns.names:
             if len(name.encode()) > LONGEST_NAME:
                 message = f"column `{name}` has a name of more than {LONGEST_NAME} bytes, which is too long"
-                raise BundleError(
-                    message, hint="give it a shorter name before reading", code="unsupported-input"
-                )
+                hint = "give it a shorter name before reading"
+                raise BundleError(message, hint=hint, code="unsupported-input")
         batches = (batch for table in rows for batch in table.to_batches())
         self.server.create(self.name, table, pa.RecordBatchReader.from_batches(columns, batches))
 
@@ -176,11 +165,11 @@ def filled(
 ) -> Iterator[tuple[Release, dict[str, Any], Callable[[], None]]]:
     """A release in a schema that nobody else sees yet: as read back, its manifest, and what commits it."""
     schema = Schema(address, reads_only=False)
-    try:
+    with closing(schema.server):
         schema.prepare(overwrite=overwrite)
         manifest: dict[str, Any] = {**release.manifest, "tables": {}}
         for name, part in release.parts.items():
-            columns = written_schema(part.read().schema if isinstance(part, Deferred) else part.schema)
+            columns = written_schema(part)
             schema.create(name, columns, written_rows(release.batches(name), columns))
             rows = sum(batch.num_rows for batch in release.batches(name))
             hashed = cells_digest(release.batches(name), columns)
@@ -188,17 +177,13 @@ def filled(
         readme = letter(words(manifest["model"]), release.guarantee, manifest)
         schema.create_texts(RELEASE, as_json(manifest).decode(), readme)
         yield _read(schema, judges=False)[0], manifest, schema.commit
-    finally:
-        schema.server.close()
 
 
 def opened(address: str, *, judges: bool) -> tuple[Release, tuple[Violation, ...]]:
     """The release in a schema and, if it `judges`, what is wrong with its tables."""
     schema = Schema(address)
-    try:
+    with closing(schema.server):
         return _read(schema, judges=judges)
-    finally:
-        schema.server.close()
 
 
 def _read(schema: Schema, *, judges: bool) -> tuple[Release, tuple[Violation, ...]]:
@@ -209,11 +194,8 @@ def _read(schema: Schema, *, judges: bool) -> tuple[Release, tuple[Violation, ..
     for name, entry in manifest["tables"].items():
         columns = schema_of(manifest, name)
         parts[name] = _held(schema.rows(name, columns, relations.get(name)), columns)
-        batches = parts[name].to_batches()
-        if judges and (parts[name].num_rows, cells_digest(batches, columns)) != (
-            entry["rows"],
-            entry["sha256"],
-        ):
+        stated, batches = (entry["rows"], entry["sha256"]), parts[name].to_batches()
+        if judges and (parts[name].num_rows, cells_digest(batches, columns)) != stated:
             message = f"the table `{name}` has changed since it was written"
             violations.append(Violation("file-changed", message))
     if not is_spelt_our_way(manifest, content):
@@ -243,9 +225,15 @@ def _held(rows: Iterator[pa.RecordBatch], columns: pa.Schema) -> pa.Table | Stor
 def ledger_filled(ledger: Ledger, address: str) -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
     """A ledger in a private schema that nobody else sees yet: what commits it, and what takes it back."""
     schema = Schema(address, reads_only=False)
-    try:
+    with closing(schema.server):
         schema.prepare()
-        schema.refuse_readers()
+        (others,) = schema.server.row(
+            f"""SELECT count(*) AS n FROM pg_namespace, aclexplode(nspacl) AS a WHERE nspname =
+            {text(schema.name)} AND grantee NOT IN (nspowner, to_regrole(quote_ident(current_user)))"""
+        )
+        if others:
+            message = f"other users have rights on the schema `{schema.name}`, and a ledger identifies people"
+            raise PrivateArtifactError(message, hint="revoke them, or name another schema for the ledger")
         columns, rows = ledger_rows(ledger)
         described = base64.b64encode(columns.remove_metadata().serialize()).decode()
         schema.create(ENTRIES, columns.remove_metadata(), rows)
@@ -257,15 +245,13 @@ def ledger_filled(ledger: Ledger, address: str) -> Iterator[tuple[Callable[[], N
             hint = "write it to a file instead: name a path with {ledger}"
             raise BundleError(message, hint=hint, code="not-verified")
         yield schema.commit, schema.remove
-    finally:
-        schema.server.close()
 
 
 def ledger_in(address: str) -> Ledger:
     """Open a ledger in a schema; a long one is copied to a private file, which goes with it."""
     schema, folder = Schema(address), PrivateFolder()
     path = folder.path / "ledger.parquet"
-    try:
+    with closing(schema.server):
         relations = schema.relations()
         description, described = schema.texts(LEDGER, relations)
         with raising(damaged(LEDGER, "does not describe one ledger"), on=(pa.ArrowException, ValueError)):
@@ -274,8 +260,6 @@ def ledger_in(address: str) -> Ledger:
         columns = columns.with_metadata({KEY: description})
         with private_file(path) as file:
             write_rows(columns, (pa.Table.from_batches([batch], columns) for batch in rows), file)
-    finally:
-        schema.server.close()
     return opened_ledger(path, schema.name, folder)
 
 

@@ -1,8 +1,7 @@
 """The ledger on disk: one Parquet file that only its owner may read.
 
 Its columns are those of the ledger's table, then the original columns as `original.<name>`. Roles, time axis,
-mappings and facts are JSON in the file's metadata. It is written next to its final path, readable by its
-owner alone from the first moment, and then renamed.
+mappings and facts are JSON in the file's metadata.
 """
 
 from __future__ import annotations
@@ -136,7 +135,19 @@ def ledger_rows(ledger: Ledger) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """The columns of a ledger, with its description, and its rows."""
     entries, original = ledger.entries, ledger.original.data
     fields = [*decoded_fields(entries.schema), *decoded_fields(original.schema, ORIGINAL)]
-    schema = pa.schema(fields, metadata={KEY: json.dumps(_description(ledger))})
+    relation, axis = ledger.original, ledger.original.axis
+    description = {
+        "format": 1,
+        "model": ledger.model,
+        "entries": ledger.entries.schema.names,
+        "roles": asdict(relation.roles),
+        "axis": None if axis is None else {"kind": axis.kind, "zone": axis.zone, "unit": axis.unit},
+        "dropped": relation.dropped,
+        "source": relation.source,
+        "mappings": {name: _packed(table) for name, table in ledger.mappings.items()},
+        "facts": dict(ledger.facts),
+    }
+    schema = pa.schema(fields, metadata={KEY: json.dumps(description)})
     # Both cut at the same rows, so that neither needs to be in memory as a whole.
     pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
     rows = (
@@ -153,25 +164,9 @@ def write_rows(schema: pa.Schema, rows: Iterable[pa.Table], file: Any) -> None:
     numbers = [field.name for field in schema if any(test(field.type) for test in tests)]
     deltas = dict.fromkeys(numbers, "DELTA_BINARY_PACKED")
     form: dict[str, Any] = {"compression": "zstd", "use_dictionary": texts, "column_encoding": deltas}
-    form["write_statistics"] = False
-    with pq.ParquetWriter(file, schema, **form) as writer:
+    with pq.ParquetWriter(file, schema, write_statistics=False, **form) as writer:
         for table in rows:
             writer.write_table(table)
-
-
-def _description(ledger: Ledger) -> dict[str, Any]:
-    relation, axis = ledger.original, ledger.original.axis
-    return {
-        "format": 1,
-        "model": ledger.model,
-        "entries": ledger.entries.schema.names,
-        "roles": asdict(relation.roles),
-        "axis": None if axis is None else {"kind": axis.kind, "zone": axis.zone, "unit": axis.unit},
-        "dropped": relation.dropped,
-        "source": relation.source,
-        "mappings": {name: _packed(table) for name, table in ledger.mappings.items()},
-        "facts": dict(ledger.facts),
-    }
 
 
 def _packed(table: pa.Table) -> str:
@@ -199,13 +194,8 @@ def _read(path: Path, folder: PrivateFolder | None) -> Ledger:
     stated = description["axis"]
     axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)
     relation = Relation(roles, data, axis, tuple(description["dropped"]), description["source"])
-    mappings = {
-        name: _unpacked(path, base64.b64decode(packed)) for name, packed in description["mappings"].items()
-    }
+    mappings = {}
+    for name, packed in description["mappings"].items():
+        table = OpenFile(path, base64.b64decode(packed))
+        mappings[name] = pa.Table.from_batches(table.batches(table.schema.names))
     return Ledger(description["model"], entries, relation, mappings, description["facts"])
-
-
-def _unpacked(path: Path, content: bytes) -> pa.Table:
-    """What `_packed` was called with."""
-    file = OpenFile(path, content)
-    return pa.Table.from_batches(file.batches(file.schema.names))

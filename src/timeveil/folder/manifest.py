@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.calendar.civil import is_zone
+from timeveil.domain.release import Deferred
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
 from timeveil.judging import canonical
@@ -50,7 +51,26 @@ def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
     """The manifest of a folder, of the right shape but otherwise unchecked, and its bytes."""
-    content = _content(folder)
+    path, most = folder / MANIFEST, limits().description
+    if not path.is_file():
+        missing = f"there is no {MANIFEST} in it" if folder.exists() else "it does not exist"
+        missing = "it is a file" if folder.is_file() else missing
+        message = f"`{folder.name or folder}` is not a release folder: {missing}"
+        hint = "name the folder that `write` or `--out` made"
+        # The release may be further down: a folder of several streams has one in each.
+        below = folder.iterdir() if folder.is_dir() else ()
+        if streams := sum((inner / "slots").is_dir() for inner in below):
+            hint = f"it contains {counted(streams, 'stream')}: name the folder of one of them"
+        raise BundleError(message, hint=hint, code="folder-missing")
+    if path.is_symlink():
+        raise damaged(MANIFEST, "is a symbolic link, which releases do not contain")
+    size = path.stat().st_size
+    if size > most:
+        raise too_large(MANIFEST, f"has {size:,} bytes; at most {most:,} are read", "description")
+    hint = "ask its owner for permission to read it"
+    error = BundleError(f"no permission to read `{folder.name}`", hint=hint, code="no-permission")
+    with raising(error, on=OSError):
+        content = path.read_bytes()
     return parsed(content), content
 
 
@@ -94,29 +114,6 @@ def schema_of(manifest: Mapping[str, Any], table: str) -> pa.Schema:
         return pa.schema([pa.field(column["name"], type_named(column["type"])) for column in columns])
 
 
-def _content(folder: Path) -> bytes:
-    path, most = folder / MANIFEST, limits().description
-    if not path.is_file():
-        missing = f"there is no {MANIFEST} in it" if folder.exists() else "it does not exist"
-        missing = "it is a file" if folder.is_file() else missing
-        message = f"`{folder.name or folder}` is not a release folder: {missing}"
-        hint = "name the folder that `write` or `--out` made"
-        # The release may be further down: a folder of several streams has one in each.
-        below = folder.iterdir() if folder.is_dir() else ()
-        if streams := sum((inner / "slots").is_dir() for inner in below):
-            hint = f"it contains {counted(streams, 'stream')}: name the folder of one of them"
-        raise BundleError(message, hint=hint, code="folder-missing")
-    if path.is_symlink():
-        raise damaged(MANIFEST, "is a symbolic link, which releases do not contain")
-    size = path.stat().st_size
-    if size > most:
-        raise too_large(MANIFEST, f"has {size:,} bytes; at most {most:,} are read", "description")
-    hint = "ask its owner for permission to read it"
-    error = BundleError(f"no permission to read `{folder.name}`", hint=hint, code="no-permission")
-    with raising(error, on=OSError):
-        return path.read_bytes()
-
-
 def _depth(value: Any) -> int:
     """How many lists and objects are inside each other."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
@@ -136,16 +133,14 @@ def _check_shape(manifest: Any, forms: Sequence[str]) -> None:
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
     for name, entry in manifest["tables"].items():
         if not _is_table_entry(name, entry, forms):
-            raise damaged(
-                MANIFEST, "describes a table by more or less than its file, rows, format and sha256"
-            )
+            fault = "describes a table by more or less than its file, rows, format and sha256"
+            raise damaged(MANIFEST, fault)
         columns = manifest.get(columns_key(name))
-        if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
+        for column in columns if isinstance(columns, list) else [None]:
+            match column:
+                case {"name": str(), "type": str()}:
+                    continue
             raise damaged(MANIFEST, "does not describe the columns of a table by name and type")
-
-
-def _is_column(column: Any) -> bool:
-    return isinstance(column, Mapping) and all(isinstance(column.get(key), str) for key in ("name", "type"))
 
 
 def _is_table_entry(name: str, entry: Any, forms: Sequence[str]) -> bool:
@@ -154,14 +149,11 @@ def _is_table_entry(name: str, entry: Any, forms: Sequence[str]) -> bool:
             # The name becomes that of a file.
             is_named = re.fullmatch("[a-z_]{1,40}", name) and _HASH.fullmatch(digest)
             parts = entry.get("parts", [])
-            are_counts = isinstance(parts, list) and all(map(_is_count, (rows, *map(_rows_of, parts))))
+            counts = (rows, *map(_rows_of, parts)) if isinstance(parts, list) else (None,)
+            are_counts = all(type(count) is int and count >= 0 for count in counts)
             is_known = form in forms and bool(is_named) and are_counts
             return is_known and entry == _table_entry(name, form, rows, digest, parts)
     return False
-
-
-def _is_count(rows: object) -> bool:
-    return type(rows) is int and rows >= 0
 
 
 def _rows_of(part: object) -> object:
@@ -178,7 +170,8 @@ def _table_entry(
     file = name if form == IN_DATABASE or parts else f"{name}.{form}"
     entry: dict[str, Any] = {"file": file, "format": form, "rows": rows, "sha256": digest}
     if parts and form == "parquet":
-        rows, digest = sum(part["rows"] for part in parts), digest_of_parts(parts)
+        rows = sum(part["rows"] for part in parts)
+        digest = hashlib.sha256("".join(part["sha256"] for part in parts).encode()).hexdigest()
         named = [{**part, "file": f"{name}/{part_name(number)}"} for number, part in enumerate(parts)]
         return {**entry, "rows": rows, "sha256": digest, "parts": named}
     return {**entry, "formula_cells": FORMULA_CELLS} if form == "csv" else entry
@@ -187,11 +180,6 @@ def _table_entry(
 def part_name(number: int) -> str:
     """The file of a part."""
     return f"part-{number:05d}.parquet"
-
-
-def digest_of_parts(parts: Sequence[Mapping[str, Any]]) -> str:
-    """SHA-256 of the hashes of all parts, in their order."""
-    return hashlib.sha256("".join(part["sha256"] for part in parts).encode()).hexdigest()
 
 
 def files_of(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -216,8 +204,9 @@ def describe(
     manifest["tables"][name] = _table_entry(name, form, rows, digest, parts)
 
 
-def written_schema(schema: pa.Schema) -> pa.Schema:
-    """Names and types of the columns once they are written and opened."""
+def written_schema(table: Any) -> pa.Schema:
+    """Names and types of the columns of a table once they are written and opened."""
+    schema = table.read().schema if isinstance(table, Deferred) else table.schema
     fields = [pa.field(field.name, _written_type(field.type)) for field in schema]
     for field in fields:
         message = f"column `{field.name}` has the type {field.type}, which cannot be written"

@@ -56,9 +56,8 @@ FILES = (
     "bytes that no cell shows and the words of README.txt are not judged, and --rewrite leaves them out"
 )
 UNFINISHED = "slots that are still being written, or were when a run was killed, are hidden and not judged"
-NOT_ITS_LEDGER = Violation(
-    "ledger", "the ledger does not belong to this release, or the release was not made from it"
-)
+_NOT_ITS = "the ledger does not belong to this release, or the release was not made from it"
+NOT_ITS_LEDGER = Violation("ledger", _NOT_ITS)
 """Reported first where a recipient finds nothing wrong and only the ledger disagrees."""
 
 # Files that systems and programs leave in folders. They are refused like any other, with a word about them.
@@ -242,24 +241,19 @@ def _open_slots(
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:
         return release, ()
-    violations = [
-        Violation(violation.code, f"slot `{name}`: {violation.message}")
-        for name, (slot, faults) in opened.items()
-        for violation in (*faults, *_name_damage(name, slot.manifest))
-    ]
+    violations = list[Violation]()
+    for name, (slot, faults) in opened.items():
+        violations += (Violation(fault.code, f"slot `{name}`: {fault.message}") for fault in faults)
+        match slot.manifest.get("counts"):
+            case {"first_slot": int() | str() as label, "last_slot": last, "slots": 1}:
+                if last == label and folder_name(label) == name:
+                    continue
+        message = f"slot `{name}`: the folder does not contain exactly the slot it is named after"
+        violations.append(Violation("slot", message))
     violations += _extra(folder, {SLOTS})
     strays = [entry.name for entry, is_slot in entries.items() if not is_slot]
     violations += [Violation("file-extra", f"`{name}` is not the folder of a slot") for name in strays]
     return release, tuple(violations)
-
-
-def _name_damage(name: str, manifest: Mapping[str, Any]) -> list[Violation]:
-    """A folder is named after the one slot in it."""
-    match manifest.get("counts"):
-        case {"first_slot": int() | str() as label, "last_slot": last, "slots": 1}:
-            if last == label and folder_name(label) == name:
-                return []
-    return [Violation("slot", "the folder does not contain exactly the slot it is named after")]
 
 
 def _extra(folder: Path, expected: set[str]) -> list[Violation]:
@@ -334,7 +328,15 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     first = releases[0]
     if any((_shared(r), r.parts.keys()) != (_shared(first), first.parts.keys()) for r in releases):
         raise damaged(name, "contains slots of different streams")
-    ordered = _in_time_order(name, releases)
+    error = damaged(name, "contains a slot that is not one of the stated granularity")
+    with raising(error, on=(TimeveilError, pa.ArrowException, KeyError, TypeError, ValueError)):
+        line = line_of(first)
+        kind = pa.int64() if line.granularity is None else pa.string()
+        labels = [release.manifest["counts"]["first_slot"] for release in releases]
+        positions = line.numbers(pa.array(labels, kind)).tolist()
+    if NOWHERE in positions:
+        raise error
+    ordered = [releases[number] for number in sorted(range(len(releases)), key=positions.__getitem__)]
     counts = [release.manifest["counts"] for release in ordered]
     summed = ("rows", "slots", "buckets", "groups", "counterfeits")
     totals = {key: sum(count.get(key, 0) for count in counts) for key in summed if key in counts[0]}
@@ -377,16 +379,3 @@ def _shared(release: Release) -> dict[str, Any]:
     shared = {key: value for key, value in release.manifest.items() if key not in own}
     stated = shared["parameters"].items()
     return shared | {"parameters": {key: value for key, value in stated if key not in _EXCEPTIONS}}
-
-
-def _in_time_order(name: str, releases: Sequence[Release]) -> list[Release]:
-    error = damaged(name, "contains a slot that is not one of the stated granularity")
-    with raising(error, on=(TimeveilError, pa.ArrowException, KeyError, TypeError, ValueError)):
-        line = line_of(releases[0])
-        kind = pa.int64() if line.granularity is None else pa.string()
-        labels = [release.manifest["counts"]["first_slot"] for release in releases]
-        positions = line.numbers(pa.array(labels, kind)).tolist()
-    if NOWHERE in positions:
-        raise error
-    order = sorted(range(len(releases)), key=positions.__getitem__)
-    return [releases[number] for number in order]

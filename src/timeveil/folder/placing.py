@@ -1,8 +1,7 @@
 """Where a release may be put, and the one step of the file system that puts it there.
 
-Published are a release folder, the folder of a stream in service, and a folder that contains streams in
-service and nothing that is not published. What is published contains nothing else, and above all nothing
-private: a new file or release inside one of them is refused before any work is done.
+Published are a release folder, the folder of a stream in service, and a folder that contains such streams and
+nothing that is not published. What is published contains nothing else, and above all nothing private.
 
 A kill at any moment leaves the old release or the new one, never neither and never a mixture: where a release
 is replaced, the two folders change places, and what was the old one is removed afterwards. A system that
@@ -15,7 +14,7 @@ import ctypes
 import errno
 import os
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,35 +76,25 @@ def _is_stream(folder: Path) -> bool:
     return any(folder.glob(f"{SLOTS}/*/{MANIFEST}"))
 
 
-_HERE = -100  # AT_FDCWD of Linux: paths are relative to the working folder
-_SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
-
-
 def refuse_folder(folder: Path, *, overwrite: bool = False) -> None:
     """Refuse a folder that exists; to overwrite, one that holds anything but a release."""
     if not overwrite or not os.path.lexists(folder):
         return refuse_taken(folder)
     if folder.is_symlink() or not _holds_one_release(folder):
-        raise BundleError(
-            f"`{folder.name}` is not a folder with one release and nothing else, so it is not replaced",
-            hint="choose another name, or look into it and remove it yourself",
-            code="folder-exists",
-        )
-    hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
-    try:
+        message = f"`{folder.name}` is not a folder with one release and nothing else, so it is not replaced"
+        hint = "choose another name, or look into it and remove it yourself"
+        raise BundleError(message, hint=hint, code="folder-exists")
+    with closing(PrivateFolder(folder.parent, f".{folder.name}.partial-")) as hidden:
         for name in ("new", "old"):
             (hidden.path / name).mkdir()
-        _swap(hidden.path / "new", hidden.path / "old")
-    except OSError as cause:
-        if cause.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-            raise
-        raise BundleError(
-            "this file system cannot make two folders change places in one step, so nothing is replaced",
-            hint="write to a new folder",
-            code="folder-exists",
-        ) from None
-    finally:
-        hidden.close()
+        try:
+            _swap(hidden.path / "new", hidden.path / "old")
+        except OSError as cause:
+            if cause.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+                raise
+            message = "this file system cannot make two folders change places in one step"
+            hint = "write to a new folder"
+            raise BundleError(f"{message}, so nothing is replaced", hint=hint, code="folder-exists") from None
     return None
 
 
@@ -132,10 +121,11 @@ def _swap(new: Path, old: Path) -> None:
     """Let two folders change places in one step; ENOSYS where the system has no such step."""
     paths = os.fsencode(new), os.fsencode(old)
     system: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    here, swap = -100, 2  # AT_FDCWD, the working folder; RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
     if sys.platform == "darwin" and hasattr(system, "renamex_np"):
-        failed = system.renamex_np(*paths, _SWAP)
+        failed = system.renamex_np(*paths, swap)
     elif hasattr(system, "renameat2"):
-        failed = system.renameat2(_HERE, paths[0], _HERE, paths[1], _SWAP)
+        failed = system.renameat2(here, paths[0], here, paths[1], swap)
     else:
         raise OSError(errno.ENOSYS, "no such call")
     if failed:

@@ -50,13 +50,8 @@ def sign_offs(ledger: str | Path, release: str) -> list[SignOff]:
 def sign_off(ledger: str | Path, name: str, decision: str, reason: str, release: str) -> SignOff:
     """Record a decision beside the ledger."""
     moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    texts = {
-        "name": name.strip(),
-        "decision": decision,
-        "reason": reason.strip(),
-        "at": moment,
-        "release": release,
-    }
+    texts = {"name": name.strip(), "decision": decision, "reason": reason.strip()}
+    texts |= {"at": moment, "release": release}
     if not _is_sound(texts):
         hint = f"give a name and a reason of one line each, up to {LONGEST} characters, and approve or reject"
         raise ParameterError("the sign-off is not complete", hint=hint)
@@ -76,8 +71,7 @@ def _path(ledger: str | Path) -> Path:
 
 
 def _is_sound(texts: Mapping[str, Any]) -> bool:
-    lines = all(
-        isinstance(text, str) and text and text.isprintable() and len(text) <= LONGEST
-        for text in texts.values()
-    )
-    return lines and texts["decision"] in ("approved", "rejected")
+    for text in texts.values():
+        if not (isinstance(text, str) and text.isprintable() and 0 < len(text) <= LONGEST):
+            return False
+    return texts["decision"] in ("approved", "rejected")

@@ -43,15 +43,13 @@ _GUARDED = r"^'('*[=+\-@\t\r\n])"
 def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any, form: Format) -> int:
     """Write rows, in their order, to an open file; return how many there are."""
     count = 0
-    writer: Any
-    if form == "csv":
-        writer = pcsv.CSVWriter(file, _as_cells(schema.empty_table()).schema)
-    else:
-        writer = pq.ParquetWriter(file, schema, **PLAIN_PARQUET)
+    is_csv = form == "csv"
+    header = _as_cells(schema.empty_table()).schema if is_csv else schema
+    writer: Any = pcsv.CSVWriter(file, header) if is_csv else pq.ParquetWriter(file, schema, **PLAIN_PARQUET)
     with writer:
         for rows in written_rows(batches, schema):
             count += rows.num_rows
-            writer.write_table(_as_cells(rows) if form == "csv" else rows)  # a block is a row group
+            writer.write_table(_as_cells(rows) if is_csv else rows)  # a block is a row group
     return count
 
 
@@ -111,9 +109,7 @@ class Columns(Batches):
     """Columns of a file that has stated its schema and number of rows; opened once, it stays open."""
 
     def __init__(self, path: Path, schema: pa.Schema, rows: int) -> None:
-        self.path = path
-        self.schema = schema
-        self.num_rows = rows
+        self.path, self.schema, self.num_rows = path, schema, rows
 
     @cached_property
     def file(self) -> parquet_file.OpenFile:
@@ -160,8 +156,11 @@ class Table(Columns):
     def _parquet(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if self.file.schema.names != self.schema.names:
             raise pa.ArrowInvalid("other columns than stated")
+        # The types of columns once they are in a Parquet file that states no others.
+        empty = io.BytesIO()
+        pq.ParquetWriter(empty, self.schema, store_schema=False).close()
         # Another type may hold more than a cast keeps: the time of a date, the last digits of a number.
-        for present, stated, stored in zip(self.file.schema, self.schema, _stored(self.schema), strict=True):
+        for present, stated, stored in zip(self.file.schema, self.schema, pq.read_schema(empty), strict=True):
             if present.type not in (stated.type, stored.type):
                 raise pa.ArrowInvalid("another type than stated")
         for batch in self.file.batches(schema.names):
@@ -195,12 +194,12 @@ class Table(Columns):
             yield rows
 
 
-class ManyParts(Batches):
+class ManyParts(Columns):
     """A table in several files of a folder, one after the other."""
 
     def __init__(self, path: Path, schema: pa.Schema, tables: Sequence[Table]) -> None:
-        self.path, self.schema, self.tables = path, schema, tuple(tables)
-        self.num_rows = sum(table.num_rows for table in tables)
+        super().__init__(path, schema, sum(table.num_rows for table in tables))
+        self.tables = tuple(tables)
 
     @property
     def room(self) -> int:
@@ -220,13 +219,6 @@ def opened_table(folder: Path, schema: pa.Schema, entry: Mapping[str, Any]) -> T
         return Table(path, schema, entry["rows"])
     tables = [Table(folder / part["file"], schema, part["rows"]) for part in entry["parts"]]
     return ManyParts(path, schema, tables)
-
-
-def _stored(schema: pa.Schema) -> pa.Schema:
-    """The types of columns once they are in a Parquet file that states no others."""
-    file = io.BytesIO()
-    pq.ParquetWriter(file, schema, store_schema=False).close()
-    return pq.read_schema(file)
 
 
 def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -322,25 +314,18 @@ def _from_json(text: str) -> list[str | None]:
 def _as_cells(rows: pa.Table) -> pa.Table:
     """The rows as CSV shows them: text where a spreadsheet or pyarrow would not write the value itself."""
     for field in rows.schema:
-        _refuse_far_years(field.name, rows[field.name])
+        # Nanoseconds in 64 bits reach from 1677 to 2262.
+        if pa.types.is_date(field.type) or (pa.types.is_timestamp(field.type) and field.type.unit != "ns"):
+            years = "dates or times outside the years 1 to 9999, which CSV cannot show"
+            hint = 'correct them, drop the column, or write Parquet with {format="parquet"}'
+            error = BundleError(f"column `{field.name}` has {years}", hint=hint, code="unsupported-input")
+            with raising(error, on=(OverflowError, ValueError)):
+                pc.min_max(rows[field.name]).as_py()
     return pa.table([_cells(column) for column in rows.columns], _guarded_names(rows.schema))
 
 
 def _guarded_names(schema: pa.Schema) -> list[str]:
     return list(guarded(pa.array(schema.names, pa.string())).to_pylist())
-
-
-def _refuse_far_years(name: str, column: pa.ChunkedArray) -> None:
-    """Refuse years without four digits, which neither CSV nor a date of Python can show."""
-    kind = column.type
-    # Nanoseconds in 64 bits reach from 1677 to 2262.
-    if not (pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit != "ns")):
-        return
-    message = f"column `{name}` has dates or times outside the years 1 to 9999, which CSV cannot show"
-    hint = 'correct them, drop the column, or write Parquet with {format="parquet"}'
-    error = BundleError(message, hint=hint, code="unsupported-input")
-    with raising(error, on=(OverflowError, ValueError)):
-        pc.min_max(column).as_py()
 
 
 def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:

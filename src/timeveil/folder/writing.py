@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from timeveil.domain.judgement import Verdict
-from timeveil.domain.release import Deferred, Ledger, Release
+from timeveil.domain.release import Ledger, Release
 from timeveil.domain.stored import Parts, PrivateFolder, Stored
 from timeveil.errors import BundleError, ParameterError, PrivateArtifactError
 from timeveil.folder.in_database import Schema, filled, ledger_filled
@@ -44,7 +44,6 @@ from timeveil.reading.files import new_file, path_of, refuse_unnameable, sync_fo
 Put = Callable[[], None]
 Judge = Callable[[Release], Verdict]
 _REPAIRED_BY_COPYING = ("file-extra", "file-form")
-_NO_LEDGER: tuple[Put, Put] = (lambda: None, lambda: None)
 
 
 def write(
@@ -89,11 +88,10 @@ def write_pair(
 
     Both are complete before either is renamed; both appear, or neither.
     """
+    no_ledger: tuple[Put, Put] = (lambda: None, lambda: None)
+    private = nullcontext(no_ledger) if path is None else _private(ledger, path, out)
     with (
-        nullcontext(_NO_LEDGER) if path is None else _private(ledger, path, out) as (
-            put_ledger,
-            remove_ledger,
-        ),
+        private as (put_ledger, remove_ledger),
         _checked(release, out, form, judge, overwrite=overwrite) as put,
     ):
         # The ledger first: it can be removed if the next step fails, unlike a release that has appeared.
@@ -170,43 +168,25 @@ def _checked(release: Release, out: Place, form: Format, judge: Judge, *, overwr
             yield commit
         return
     folder = path_of(out)
-    with (
-        translate_os_errors(folder.name),
-        _checked_folder(release, folder, form, judge, overwrite) as partial,
-    ):
-        yield lambda: put_in_place(partial, folder, overwrite=overwrite)
-
-
-@contextmanager
-def _checked_folder(
-    release: Release,
-    folder: Path,
-    form: Format,
-    judge: Judge,
-    overwrite: bool,  # noqa: FBT001 private
-) -> Iterator[Path]:
-    refuse_folder(folder, overwrite=overwrite)
-    hidden = PrivateFolder(folder.parent, f".{folder.name}.partial-")
-    try:
-        # Inside it, a folder with the rights of the final one.
-        partial = hidden.path / "release"
-        partial.mkdir(mode=0o755)
-        manifest = fill(release, partial, form)
-        with files.own_files():
-            _check(open_release(partial, check=False), release, manifest, judge)
-        # Once more, because writing and checking may have taken hours.
+    with translate_os_errors(folder.name):
         refuse_folder(folder, overwrite=overwrite)
-        yield partial
-    finally:
-        hidden.close()
+        with closing(PrivateFolder(folder.parent, f".{folder.name}.partial-")) as hidden:
+            # Inside it, a folder with the rights of the final one.
+            partial = hidden.path / "release"
+            partial.mkdir(mode=0o755)
+            manifest = fill(release, partial, form)
+            with files.own_files():
+                _check(open_release(partial, check=False), release, manifest, judge)
+            # Once more, because writing and checking may have taken hours.
+            refuse_folder(folder, overwrite=overwrite)
+            yield lambda: put_in_place(partial, folder, overwrite=overwrite)
 
 
 def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:
     """Write all files of a release, unchecked; return its manifest."""
     manifest: dict[str, Any] = {**release.manifest, "tables": {}}
-    for name in release.parts:
-        table = release.parts[name]
-        schema = written_schema(table.read().schema if isinstance(table, Deferred) else table.schema)
+    for name, table in release.parts.items():
+        schema = written_schema(table)
         if form == "parquet" and isinstance(table, Parts) and table.parts:
             describe(manifest, name, schema, form, 0, "", _take_parts(table, folder / name))
             continue
@@ -242,15 +222,13 @@ def _take_parts(table: Parts, folder: Path) -> list[dict[str, Any]]:
 
 def _check(written: Release, release: Release, manifest: dict[str, Any], judge: Judge) -> None:
     """Compare what was written with what was to be written, and verify it."""
-    if not any(
-        isinstance(part, Stored) for part in release.parts.values()
-    ):  # so there is room to read it once
-        written = replace(written, parts=written.tables)
+    if not any(isinstance(part, Stored) for part in release.parts.values()):
+        written = replace(written, parts=written.tables)  # there is room to read it once
     same = {MANIFEST: as_json(written.manifest) == as_json(manifest)}
     for name in release.parts:
-        if "parts" in manifest["tables"][name]:
-            continue  # each was compared by its hash
-        same[name] = have_same_rows(release.batches(name), written.batches(name), schema_of(manifest, name))
+        if "parts" not in manifest["tables"][name]:  # each of them was compared by its hash
+            rows = release.batches(name), written.batches(name)
+            same[name] = have_same_rows(*rows, schema_of(manifest, name))
     for name in (name for name, is_same in same.items() if not is_same):
         message = f"`{name}` reads back differently from what was written"
         hint = "check that the disk is healthy; a database keeps microseconds, and no shorter times"

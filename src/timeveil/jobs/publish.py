@@ -1,4 +1,4 @@
-"""Publishing from the table to the folder: method, write, verify, explain.
+"""Publishing from the table to the folder: method, write, verify, explain; and the risk before it.
 
 Nothing appears in its place unless what was written keeps the promise. Commands, the service and any other
 surface run jobs through `publish`, and show its `Outcome` their own way.
@@ -6,25 +6,30 @@ surface run jobs through `publish`, and show its `Outcome` their own way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from timeveil.calendar.definitions import from_toml
 from timeveil.domain.judgement import Verdict
+from timeveil.domain.lines import READING
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, Ledger, Release
-from timeveil.domain.run import Run
+from timeveil.domain.roles import REST
+from timeveil.domain.run import Columns, Run
 from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
+from timeveil.explore.profiling import profile
 from timeveil.folder import open_ledger, open_release
 from timeveil.folder.writing import refuse_places, write_pair
-from timeveil.jobs.request import granularity_tables
-from timeveil.jobs.typed import instants_of
+from timeveil.jobs import request
+from timeveil.jobs.typed import instants_of, roles_from
 from timeveil.judging import gather, verify
-from timeveil.models import method_of
-from timeveil.page.report import Explanation
+from timeveil.models import method_of, part
+from timeveil.page.report import Explanation, Summary
+from timeveil.reading import read
 from timeveil.reading.database import is_address
 from timeveil.report import explain
 
@@ -50,11 +55,15 @@ def publish(
     outcomes = list[Outcome]()
 
     def judge(written: Release) -> Verdict:
-        for part in release.parts.values():
-            if isinstance(part, Deferred) and written is not release:
-                part.forget()  # what was written has the same rows
+        for table in release.parts.values():
+            if isinstance(table, Deferred) and written is not release:
+                table.forget()  # what was written has the same rows
         give_back_memory()
-        verdict, explanation = _judged(run, gather(written, ledger), progress)
+        evidence = gather(written, ledger)
+        progress("verifying", 0.7)
+        verdict = verify(evidence)
+        progress("explaining", 0.9)
+        explanation = explain(evidence, verdict=verdict, run=run) if verdict else None
         outcomes.append(Outcome(release, ledger, verdict, explanation))
         return verdict
 
@@ -74,19 +83,11 @@ def publish(
     return outcomes[0]
 
 
-def _judged(run: Run, evidence: Any, progress: Progress) -> tuple[Verdict, Explanation | None]:
-    """Verify a release and explain it if it is good."""
-    progress("verifying", 0.7)
-    verdict = verify(evidence)
-    progress("explaining", 0.9)
-    return verdict, explain(evidence, verdict=verdict, run=run) if verdict else None
-
-
 def arguments(run: Run) -> dict[str, Any]:
     """The arguments of the method, with files opened."""
     values = dict(run.values)
     if values.get("definitions") is not None:
-        values["definitions"] = granularity_tables(Path(values["definitions"]))
+        values["definitions"] = request.granularity_tables(Path(values["definitions"]))
     if values.get("after"):
         values["after"] = [open_ledger(path) for path in values["after"]]
     if values.get("beside") is not None:
@@ -138,3 +139,42 @@ def _refuse_neighbour(run: Run, release: Release) -> None:
                 hint="make the patterns from that release: give its folder as IN; or go on with {force=True}",
                 code="same-people",
             )
+
+
+def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
+    """The run whose table is to be looked at, from what was typed: its columns tell the model."""
+    typed = {name: options.get(name) for name in (*request.PROFILED, *READING)}
+    values = {name: value for name, value in typed.items() if request.is_given(value)}
+    columns = {name: options[name] for name in Columns.table() if options.get(name)}
+    table = request.fitting_table(source, [*columns, *values], profiles=True)
+    roles, _ = roles_from(table, source, {**columns, "drop": REST}, values)
+    for name, value in values.items():
+        line = table.table()[name]
+        is_text = line.kind in ("flag", "mapping")
+        values[name] = line.check(request.value_from_text(line, value) if is_text else value)
+    return Run(table, source, roles, values, out="")
+
+
+def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:
+    """The risk of the table that a run would publish, as numbers and as a page."""
+    if run.roles is None:
+        hint = "see the report of that release"
+        raise ParameterError("a release folder has no risk profile: it is published", hint=hint)
+    values, fixed = run.values, part(run.model, "judges.profile").READ
+    progress("reading", 0.0)
+    options = {name: values[name] for name in (*READING, "nulls", "fold_spellings") if name in values}
+    relation = read(run.source, replace(run.roles, drop=REST), **{**options, **fixed})
+    refuse_empty(relation)
+    progress("counting people", 0.5)
+    calendar = values.get("definitions")
+    risk = profile(
+        relation,
+        values.get("k"),
+        values.get("granularities"),
+        None if calendar is None else from_toml(request.calendar_file(Path(calendar))),
+        ways=True,
+        **{name: values[name] for name in ("l", "slot", "min_support") if name in values},
+    )
+    roles = run.roles
+    known = [*roles.quasi_columns, *([roles.time] if roles.time and not fixed else [])]
+    return risk, part(run.model, "words.profile").profile_summary(risk, relation.source or run.source, known)

@@ -25,22 +25,12 @@ from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
-PROFILED = (
-    "k",
-    "l",
-    "slot",
-    "min_support",
-    "symbols",
-    "granularities",
-    "definitions",
-    "nulls",
-    "fold_spellings",
-)
+_OF_EVENTS = ("granularities", "definitions", "nulls", "fold_spellings")
+PROFILED = ("k", "l", "slot", "min_support", "symbols", *_OF_EVENTS)
 """Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none
 # How a hierarchy begins that is not a file.
 RULES = ("intervals:", "log:", "calendar:", "prefixes:", "suppression")
-DEEPEST = 20
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
 """The time that a key takes grows with the square of its parts."""
 _KINDS = ("whole", "number", "choice", "text", "list")
@@ -136,10 +126,8 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
     command = keys.pop("command", USUAL)
     table = tables().get(command) if isinstance(command, str) else None
     if table is None:
-        raise _bad_job(
-            f"`command` in `{path.name}` is not a command that can be saved",
-            f"use one of {', '.join(tables())}",
-        )
+        message = f"`command` in `{path.name}` is not a command that can be saved"
+        raise _bad_job(message, f"use one of {', '.join(tables())}")
     particulars(path, keys)  # checks them, for they are used later
     keys.pop("report", None)
     definitions = keys.pop("granularity", None) if "definitions" in table.table() else None
@@ -158,7 +146,13 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
         if value != [] or lines[key].default is None
     }
     if definitions is not None:
-        values["definitions"] = _own_calendar(path, definitions, values)
+        if not isinstance(definitions, dict) or not all(isinstance(d, dict) for d in definitions.values()):
+            hint = "name those that may be chosen by granularities = [...]; [granularity.<name>] defines one"
+            raise _bad_job(f"`granularity` in `{path.name}` is not a table of definitions", hint)
+        if "definitions" in values:
+            message = f"`{path.name}` both names a calendar file and defines granularities"
+            raise _bad_job(message, "keep all definitions in one place")
+        values["definitions"] = str(path)
     if "hierarchies" in values:
         values["hierarchies"] = {
             column: how if str(how).startswith(RULES) else _near(path, str(how))
@@ -196,30 +190,12 @@ def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], kn
             raise _bad_job(f"`{path.name}` has an unknown key `{key}`", hint)
 
 
-def _own_calendar(path: Path, definitions: Any, values: Mapping[str, Any]) -> str:
-    """The job file, if it defines granularities itself."""
-    if not isinstance(definitions, dict) or not all(
-        isinstance(table, dict) for table in definitions.values()
-    ):
-        raise _bad_job(
-            f"`granularity` in `{path.name}` is not a table of definitions",
-            "name those that may be chosen with granularities = [...]; [granularity.<name>] defines one",
-        )
-    if "definitions" in values:
-        raise _bad_job(
-            f"`{path.name}` both names a calendar file and defines granularities",
-            "keep all definitions in one place",
-        )
-    return str(path)
-
-
 def _bad_job(message: str, hint: str) -> ParameterError:
     return ParameterError(message, hint=hint, code="bad-job")
 
 
 def _near(path: Path, name: str) -> str:
     """A path relative to the job file's folder; the trailing slash of a folder stays, and so do addresses."""
-
     if "://" in name:
         return name
     return str(path.parent / name) + ("/" if name.endswith("/") else "")
@@ -286,7 +262,7 @@ def load_toml(path: Path) -> dict[str, Any]:
     with raising(unreadable, on=(OSError, ValueError)):
         text = small_text(path, "a file of settings has")
     if _DEEP_KEY.search(text):
-        raise not_toml(f"a key has more than {DEEPEST} parts")
+        raise not_toml("a key has more than 20 parts")
     with raising(not_toml, on=(ValueError, RecursionError)):
         return tomllib.loads(text)
 
@@ -335,11 +311,15 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
 
     A saved job states everything; numbers to try may replace its own.
     """
+    from timeveil.explore.sweep import is_many, number
+
     values = {name: options[name] for name in explorable() if is_given(options.get(name))}
     columns = {name: options[name] for name in Columns.table() if options.get(name)}
     if options.get("drop_rest"):
         columns["drop"] = REST
-    numbers = {name: _settings(name, values[name]) for name in values if name in explored()}
+    typed = {name: values[name] for name in values if name in explored()}
+    # Several settings stay as they are typed; a single one is a number.
+    numbers = {name: text if is_many(text) else number(name, text) for name, text in typed.items()}
     if source.endswith(".toml"):
         for name in [*columns, *(name for name in values if name not in numbers)]:
             hint = "change it in the job; on the command line give the number to try, such as {k=2..50}"
@@ -348,39 +328,39 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
         if "state" in run.service:
             message = "the job works on an inbox in service, and explore tries a complete table"
             raise ParameterError(message, hint="name a table of what came in, with the options of the job")
-        refuse_foreign(run.table, numbers)
+        _refuse_foreign(run.table, numbers)
         return replace(run, values={**run.values, **numbers})
-    table = fitting_table(source, {*columns, *values})
-    refuse_foreign(table, [*columns, *values])
-    required = (name for name, declared in table.table().items() if declared.required)
-    for name in (*table.needs, *required):
-        if name not in columns and name not in values:
-            hint = f"add {{{name}}}, see `timeveil {table.command} --help`; one number may be a range"
-            raise ParameterError(f"`{name}` is missing, which `{table.command}` needs", hint=hint)
+    table = fitting_table(source, [*columns, *values])
     roles, _ = roles_from(table, source, columns, values)
     return Run(table, source, roles, {**values, **numbers}, out="")
 
 
-def _settings(name: str, text: str) -> Any:
-    """Several settings stay as they are typed; a single one is a number."""
-    from timeveil.explore.sweep import is_many, number
+def fitting_table(source: str, names: Sequence[str], *, profiles: bool = False) -> type[Parameters]:
+    """The table that knows most of what is given; of several, the one that lacks least.
 
-    return text if is_many(text) else number(name, text)
-
-
-def fitting_table(source: str, names: set[str]) -> type[Parameters]:
-    """The table that knows most of what is given; of several, the one that lacks least."""
+    What is given must be enough for its method or, if it `profiles`, for the risk of a table.
+    """
 
     def fit(table: type[Parameters]) -> tuple[int, int]:
-        lines = table.table()
-        required = {*table.needs, *(name for name, declared in lines.items() if declared.required)}
-        return len(names & {*lines, *table.needs, *table.roles}), -len(required - names)
+        known = {*table.table(), *table.needs, *table.roles}
+        return len(known.intersection(names)), -len({*table.needs, *_required(table)}.difference(names))
 
     in_folders = [table for table in tables().values() if "item" in table.roles and is_release(source)]
-    return max(in_folders or tables().values(), key=fit)
+    table = max(in_folders or tables().values(), key=fit)
+    _refuse_foreign(table, names)
+    help_of = "profile --help`" if profiles else f"{table.command} --help`; one number may be a range"
+    for name in (*table.needs, *_required(table)):
+        if name not in names and (name in (*table.needs, "k", "l") or not profiles):
+            hint = f"add {{{name}}}, see `timeveil {help_of}"
+            raise ParameterError(f"`{name}` is missing, which `{table.command}` needs", hint=hint)
+    return table
 
 
-def refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:
+def _required(table: type[Parameters]) -> list[str]:
+    return [name for name, declared in table.table().items() if declared.required]
+
+
+def _refuse_foreign(table: type[Parameters], names: Iterable[str]) -> None:
     """Refuse what the model's own command does not know."""
     for name in names:
         if name not in (*table.table(), *table.needs, *table.roles):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import pairwise
@@ -27,8 +27,6 @@ _DISTINCT_SIZES = 12
 """Up to this many different sizes have a bar each; more are counted in ranges that double."""
 _COLUMNS = 60  # at most this many columns fit side by side; more are added up
 _WIDEST, _NUMBERED = 46, 22  # width of a column at most, and from which on it has room for its number
-
-
 _BOX, _LAYER, _BETWEEN, _AROUND = 30.0, 66.0, 26.0, 28.0
 _SWEEPS = 80
 _NOTE = "dashed: with gaps, some times are in no granule"
@@ -96,7 +94,14 @@ def grouped_bars(
             y += 28
         longest = max((length for bar in group.bars for length in bar.lengths), default=0.0) or 1.0
         for bar in group.bars:
-            body += _bar(bar, y, start, room / longest)
+            kind = "strong" if bar.strong else ""
+            name = shortened(bar.name, _LONGEST_NAME)
+            body.append(svg.text(start - 14, y + 7 * len(bar.lengths) + 4, name, kind, "end"))
+            parts = zip(bar.lengths, bar.labels, bar.colours, strict=True)
+            for index, (length, label, colour) in enumerate(parts):
+                top, long = y + 14 * index, max(length * room / longest, 1.0 if length else 0.0)
+                body.append(svg.rect(start, top + 1, long, 12, f"f{colour}"))
+                body.append(svg.text(start + long + 6, top + 11, label, kind or "soft"))
             y += step
     return Picture(title, f"{subtitle} {_described(groups, [*kinds])}".strip(), y + 10, tuple(body))
 
@@ -151,7 +156,12 @@ def pair_chart(
     for index, pair in enumerate(zip(before, after, strict=True)):
         middle = panel.x(index + 0.5)
         for share, x, colour in zip(pair, (middle - width, middle), (ORIGINAL, RELEASE), strict=True):
-            body += _column(panel, x, width, share, colour) if share else []
+            if share:
+                # At least one unit high: a small share is not nothing.
+                y = min(panel.y(share), panel.bottom - 1.0)
+                body.append(svg.rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}"))
+            if share and width >= _NUMBERED:
+                body.append(svg.text(x + width / 2, y - 4, percent(share), "num", "middle"))
     for index, tick in enumerate(ticks):
         body.append(svg.line(panel.x(index), panel.bottom, panel.x(index), panel.bottom + 5, "grid"))
         body.append(svg.text(panel.x(index), panel.bottom + 19, tick, "soft", "middle"))
@@ -160,14 +170,6 @@ def pair_chart(
         body.append(svg.line(panel.x(index), panel.top - 22, panel.x(index), panel.bottom, "edge"))
         body.append(svg.text(panel.x(index) + 6, panel.top - 12 + 16 * row, label))
     return Picture(title, description, 400, tuple(body))
-
-
-def _column(panel: Panel, x: float, width: float, share: float, colour: int) -> Iterator[str]:
-    # At least one unit high: a small share is not nothing.
-    y = min(panel.y(share), panel.bottom - 1.0)
-    yield svg.rect(x + 0.5, y, width - 1, panel.bottom - y, f"f{colour}")
-    if width >= _NUMBERED:
-        yield svg.text(x + width / 2, y - 4, percent(share), "num", "middle")
 
 
 def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
@@ -212,6 +214,7 @@ def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str
     edges, shares_before, shares_after = candidate_shares(breach, least)
     shares = (breach.before.pinned, breach.after.pinned, breach.after.out_of_reach)
     before, after, reach = map(percent, shares)
+    parts = f"{before} with one candidate", f"{after} with one candidate, {reach} out of reach"
     return pair_chart(
         f"How many {counted} fit what an outsider knows",
         f"Share of {breach.people:,} people. Known about each: {knows}",
@@ -220,10 +223,7 @@ def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str
         f"{percent(breach.worst)}, and {percent(breach.mean)} on average; {reach} are out of reach.",
         shares_before,
         shares_after,
-        (
-            f"original: {before} with one candidate",
-            f"release: {after} with one candidate, {reach} out of reach",
-        ),
+        (f"original: {parts[0]}", f"release: {parts[1]}"),
         marks={f"{mark} = {least}": edges.index(least)},
         ticks=[_short(size) for size in edges],
         axis=f"number of candidates ({counted})",
@@ -269,16 +269,6 @@ def _doubling_edges(threshold: int, largest: int) -> list[int]:
     return edges
 
 
-def _bar(bar: Bar, top: float, start: float, scale: float) -> Iterator[str]:
-    kind = "strong" if bar.strong else ""
-    name = shortened(bar.name, _LONGEST_NAME)
-    yield svg.text(start - 14, top + 7 * len(bar.lengths) + 4, name, kind, "end")
-    for index, (length, label, colour) in enumerate(zip(bar.lengths, bar.labels, bar.colours, strict=True)):
-        y, long = top + 14 * index, max(length * scale, 1.0 if length else 0.0)
-        yield svg.rect(start, y + 1, long, 12, f"f{colour}")
-        yield svg.text(start + long + 6, y + 11, label, kind or "soft")
-
-
 def _described(groups: Sequence[BarGroup], kinds: Sequence[str]) -> str:
     sentences = []
     for group in groups:
@@ -300,15 +290,14 @@ def order_picture(granularities: Iterable[Granularity]) -> Picture:
     order = Order(granularities)
     coarser = {g.name: [h.name for h in order.directly_coarser(g)] for g in order.granularities}
     rows, lines = _layers(coarser)
-    sizes = {
-        node: svg.text_width(node) + 28 if isinstance(node, str) else 0.0 for row in rows for node in row
-    }
+    nodes = [node for row in rows for node in row]
+    sizes = {node: svg.text_width(node) + 28 if isinstance(node, str) else 0.0 for node in nodes}
     x = _positions(rows, lines, sizes)
     left = min((x[node] - size / 2 for node, size in sizes.items()), default=0.0) - _AROUND
     right = max((x[node] + size / 2 for node, size in sizes.items()), default=0.0) + _AROUND
     width, height = right - left, 2 * _AROUND + _BOX + _LAYER * (max(len(rows), 1) - 1)
     y = {node: _AROUND + _BOX / 2 + depth * _LAYER for depth, row in enumerate(rows) for node in row}
-    body = [svg.path([(x[node] - left, y[node]) for node in nodes], "link") for nodes in lines]
+    body = [svg.path([(x[node] - left, y[node]) for node in points], "link") for points in lines]
     # Boxes are drawn over the ends of lines.
     for g in order.granularities:
         middle, size = x[g.name] - left, sizes[g.name]

@@ -156,16 +156,25 @@ def sections_of(source: str, figures: Sequence[Figure]) -> tuple[Section, ...]:
     """Markdown as sections, one for each heading; paragraphs that follow each other are one block."""
     from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415 (not needed to import timeveil)
 
+    def kind_of(node: SyntaxTreeNode) -> str:
+        """The type of a node; a paragraph that is one image is a figure."""
+        leaves = node.children[0].children if node.type == "paragraph" else []
+        return "figure" if [leaf.type for leaf in leaves] == ["image"] else node.type
+
     sections: list[tuple[str, list[Prose | Figure]]] = []
-    for kind, group in groupby(SyntaxTreeNode(_parser().parse(source)).children, key=_kind):
-        for_kind = list(group)
+    for kind, group in groupby(SyntaxTreeNode(_parser().parse(source)).children, key=kind_of):
+        nodes = list(group)
         if kind == "heading":
-            sections += [(_text(node), []) for node in for_kind]
+            sections += [(_text(node), []) for node in nodes]
         elif kind == "figure":
-            images = (node.children[0].children[0] for node in for_kind)
+            images = (node.children[0].children[0] for node in nodes)
             sections[-1][1].extend(figures[int(str(image.attrs["src"]))] for image in images)
         else:
-            sections[-1][1].append(_prose(kind, for_kind))
+            items = nodes[0].children if kind.endswith("_list") else nodes
+            lines = nodes[0].content.rstrip("\n").split("\n") if kind == "fence" else map(_text, items)
+            tokens = [token for node in nodes for token in node.to_tokens()]
+            markup = _parser().renderer.render(tokens, _parser().options, {})
+            sections[-1][1].append(Prose(kind, tuple(lines), str(markup).rstrip("\n")))
     return tuple(Section(heading, tuple(blocks)) for heading, blocks in sections)
 
 
@@ -177,30 +186,6 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False})
 
 
-def _kind(node: SyntaxTreeNode) -> str:
-    """The type of a node; a paragraph that is one image is a figure."""
-    leaves = node.children[0].children if node.type == "paragraph" else []
-    return "figure" if [leaf.type for leaf in leaves] == ["image"] else node.type
-
-
-def _prose(kind: str, nodes: Sequence[SyntaxTreeNode]) -> Prose:
-    if kind == "fence":
-        sentences = nodes[0].content.rstrip("\n").split("\n")
-    else:
-        items = nodes[0].children if kind.endswith("_list") else nodes
-        sentences = [_text(item) for item in items]
-    tokens = [token for node in nodes for token in node.to_tokens()]
-    markup = _parser().renderer.render(tokens, _parser().options, {})
-    return Prose(kind, tuple(sentences), str(markup).rstrip("\n"))
-
-
 def _text(node: SyntaxTreeNode) -> str:
-    parts = []
-    for leaf in node.walk():
-        if leaf.type == "code_inline":
-            parts.append(f"`{leaf.content}`")
-        elif leaf.type == "text":
-            parts.append(leaf.content)
-        elif leaf.type in ("softbreak", "hardbreak"):
-            parts.append(" ")
-    return "".join(parts)
+    forms = {"code_inline": "`{}`", "text": "{}", "softbreak": " ", "hardbreak": " "}
+    return "".join(forms.get(leaf.type, "").format(leaf.content) for leaf in node.walk())

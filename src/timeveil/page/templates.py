@@ -12,7 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _ITEM = re.compile(r"^\*\s", re.MULTILINE)
-_FIRST_LINE = "A release made with timeveil, and how to read it"
-_LETTER_WIDTH = 90
 _ROLES = {
     "quasi": "quasi-identifier: what an outsider may know about a person",
     "keep": "published unchanged",
@@ -109,10 +107,18 @@ def document(template: str, **context: Any) -> str:
 
 def letter(words: str, guarantee: Guarantee, manifest: Mapping[str, Any]) -> str:
     """README.txt: what the recipient should know, which follows from the manifest alone."""
+
+    def lines(columns: Sequence[Mapping[str, Any]]) -> Markdown:
+        """A line for each column, with its type and meaning."""
+        heads = (f"  {visible(column['name'])}  ({visible(column['type'])})" for column in columns)
+        meanings = (column_meaning(manifest, column) for column in columns)
+        return Markdown("\n".join(map("  ".join, zip(heads, meanings, strict=True))))
+
     context = {"guarantee": guarantee, "manifest": manifest, "exposure": None, "measured": False}
-    more = {"limits": limits(words, **context), "columns": partial(_columns, manifest)}
+    more = {"limits": limits(words, **context), "columns": lines}
     body = _environment(_plain).get_template(f"{words}/readme.j2").render({**context, **more})
-    parts = [_FIRST_LINE, *(part for part in body.split("\n\n") if part.strip())]
+    first = "A release made with timeveil, and how to read it"
+    parts = [first, *(part for part in body.split("\n\n") if part.strip())]
     return "\n\n".join(_wrapped(part.strip("\n")) for part in parts) + "\n"
 
 
@@ -128,21 +134,12 @@ def column_meaning(manifest: Mapping[str, Any], column: Mapping[str, Any]) -> st
     return f"{meaning}; generalised to {visible(level)}" if level else meaning
 
 
-def _columns(manifest: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Markdown:
-    """A line for each column, with its type and meaning."""
-    lines = []
-    for column in columns:
-        name, kind = visible(column["name"]), visible(column["type"])
-        lines.append(f"  {name}  ({kind})  {column_meaning(manifest, column)}")
-    return Markdown("\n".join(lines))
-
-
 def _wrapped(paragraph: str) -> str:
     """A paragraph to the width of a letter; indented lines, such as those of a list, stay as they are."""
     if "\n  " in paragraph or paragraph.startswith("  "):
         return "\n".join(line.rstrip() for line in paragraph.split("\n") if line.strip())
     words, indent = " ".join(paragraph.split()), "  " if paragraph.startswith("- ") else ""
-    return textwrap.fill(words, _LETTER_WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(words, 90, subsequent_indent=indent, break_on_hyphens=False)
 
 
 @cache
@@ -156,19 +153,16 @@ def _environment(finish: Callable[[Any], Any], *, trim: bool = True) -> Environm
         trim_blocks=trim,
         lstrip_blocks=True,
     )
+
+    def numbered_list(items: Sequence[str]) -> Markdown:
+        return Markdown("\n".join(f"{place}. {markdown(item)}" for place, item in enumerate(items, start=1)))
+
+    def paragraphs(sentences: Sequence[str] | None) -> Markdown:
+        return Markdown("\n\n".join(map(markdown, sentences or ())))
+
     environment.globals.update(_WORDS)
-    environment.filters.update(_WORDS, capital=capital, numbered_list=_numbered_list, paragraphs=_paragraphs)
+    environment.filters.update(_WORDS, capital=capital, numbered_list=numbered_list, paragraphs=paragraphs)
     return environment
-
-
-def _numbered_list(items: Sequence[str]) -> Markdown:
-    """Sentences as a numbered list of a report."""
-    return Markdown("\n".join(f"{number}. {markdown(item)}" for number, item in enumerate(items, start=1)))
-
-
-def _paragraphs(sentences: Sequence[str] | None) -> Markdown:
-    """Sentences as paragraphs of a report; none without sentences."""
-    return Markdown("\n\n".join(map(markdown, sentences or ())))
 
 
 def _plain(value: Any) -> Any:

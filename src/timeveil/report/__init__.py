@@ -1,7 +1,6 @@
 """What a run did, in words and as data, and the report that is filed with a release.
 
-Every run explains itself: what was read, chosen, withheld and verified, and what is not protected. A report
-holds, without a ledger, only what anyone who has the release can work out; with the ledger it is private.
+Without a ledger, a report holds only what anyone who has the release can work out; with it, it is private.
 """
 
 from __future__ import annotations
@@ -134,13 +133,19 @@ def report(
         title = f"a release of {parameters_of(verified.model).contents}"
         template = f"{words(verified.model)}/report.md.j2"
         context = _context(verified, evidence, progress, particulars)
-        context["signed"] = _signed(ledger, verified.hash_of_all)
+        # What others decided about the release is beside the ledger.
+        decisions = sign_offs(ledger, verified.hash_of_all) if isinstance(ledger, str | Path) else []
+        context["signed"] = [
+            f"{capital(decision.decision)} by {name(decision.name)} on {decision.at}: {decision.reason}"
+            for decision in decisions
+        ]
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
         title, template, context = "a release that violates its promise", "report/violated.md.j2", {}
         if evidence is not None and is_well_formed(evidence.release):
             context = {"stated": evidence.release, "parameters": parameter_table(evidence.release)}
     figures: list[Figure] = []
+    gravest = max(context.get("limits", ()), key=lambda limit: limit.urgency, default=None)
     body = templates.document(template, verified=verified, show=partial(_show, figures), **context)
     return Report(
         f"Report on {title}",
@@ -148,26 +153,12 @@ def report(
         verified.model,
         holds=bool(verified.verdict),
         summary=verified.sentences,
-        caveat=_caveat(context.get("limits", ())),
+        caveat="" if gravest is None else f"Its gravest limit: {gravest.text}",
         stated=particulars.labelled,
         signatures=tuple(particulars.sign or ()),
         markdown=body,
         figures=tuple(figures),
     )
-
-
-def _signed(ledger: Ledger | str | Path | None, release: str) -> list[str]:
-    """What others decided about the release, which is beside the ledger, in sentences."""
-    decisions = sign_offs(ledger, release) if isinstance(ledger, str | Path) else []
-    return [
-        f"{capital(decision.decision)} by {name(decision.name)} on {decision.at}: {decision.reason}"
-        for decision in decisions
-    ]
-
-
-def _caveat(limits: Sequence[templates.Limit]) -> str:
-    """The limit to read before all others."""
-    return f"Its gravest limit: {max(limits, key=lambda limit: limit.urgency).text}" if limits else ""
 
 
 def _show(figures: list[Figure], *choices: Figure | None) -> Markdown:
@@ -187,6 +178,9 @@ def _context(
 ) -> dict[str, Any]:
     """What the template of a model is filled with; what is private, only with the ledger."""
     release, facts = evidence.release, facts_of(evidence)
+    # The particulars as they are typed after the command that makes the same report.
+    values = ((line, getattr(particulars, name)) for name, line in Particulars.table().items())
+    typed = [word for line, value in values if value is not None for word in option_words(line, value)]
     results, (sentences, warnings) = part(verified.model, "words"), sentences_of(facts)
     private = {}
     if facts.ledger is not None and facts.counts.get("rows", 1):
@@ -201,17 +195,10 @@ def _context(
         "limits": limits_of(facts),
         "measure_queries": QUERIES,
         "tool": release.manifest.get("tool", TOOL),
-        "options": Markdown(visible(_options(particulars))),
+        "options": Markdown(visible(shlex.join(typed))),
         **results.public(facts),
         **private,
     }
-
-
-def _options(particulars: Particulars) -> str:
-    """The particulars as they are typed after the command that makes the same report."""
-    values = ((line, getattr(particulars, name)) for name, line in Particulars.table().items())
-    typed = (option_words(line, value) for line, value in values if value is not None)
-    return shlex.join(word for words in typed for word in words)
 
 
 def column_tables(release: Release) -> list[Table]:
@@ -296,8 +283,13 @@ class VerificationSummary:
         if self.verdict:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
             promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
-            verified = f"Verified {scope}, by separate code."
-            return f"The promise holds{seen}.", f"{capital(promise)}.", verified, *self._accepted
+            sentences = [f"The promise holds{seen}.", f"{capital(promise)}."]
+            sentences.append(f"Verified {scope}, by separate code.")
+            manifest = {} if self.evidence is None else self.evidence.release.manifest
+            if columns := manifest.get("parameters", {}).get("accept_risk"):
+                risk = f"the risk of {quoted(columns)}"
+                sentences.append(f"The publisher accepted {risk}: see what is not protected.")
+            return tuple(sentences)
         result = f"Verified {scope}: {counted(len(self.verdict.violations), 'violation')}."
         if not self.sound:
             return "The promise is VIOLATED.", f"{result} Do not rely on this release."
@@ -306,15 +298,6 @@ class VerificationSummary:
             f"According to this ledger, the promise is VIOLATED. {result} Without the ledger, no violation "
             "is found. Do not rely on this release before you know which of the two is wrong.",
         )
-
-    @property
-    def _accepted(self) -> list[str]:
-        """What is said next to a verdict of columns that the publisher took a risk with."""
-        manifest = {} if self.evidence is None else self.evidence.release.manifest
-        columns = manifest.get("parameters", {}).get("accept_risk")
-        if not columns:
-            return []
-        return [f"The publisher accepted the risk of {quoted(columns)}: see what is not protected."]
 
     @property
     def findings(self) -> list[str]:

@@ -58,7 +58,7 @@ def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
 
 def risk(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """The risk of a table as it is."""
-    from timeveil.jobs.profile import profile_run
+    from timeveil.jobs.publish import profile_run
 
     risk, summary = profile_run(run_of(request), _progress(say))
     return {"safe": bool(risk.safe), "numbers": risk.as_dict(), **_shown(summary)}
