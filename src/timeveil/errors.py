@@ -15,9 +15,6 @@ A guarantee that does not hold is not an exception: `verify` returns a falsy `Ve
 Messages say what happened with its numbers, and a hint names one action. They carry column names,
 counts and row numbers, never a cell value. `code` is stable; each has a section in
 `docs/reference/errors.md`.
-
-A hint names parameters in braces, `{suppress=0.01}` or `{suppress}`, so that each surface spells them the
-way its users type them: see `spell`.
 """
 
 from __future__ import annotations

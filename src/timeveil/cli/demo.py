@@ -15,6 +15,7 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.errors import raising
 from timeveil.models.events.parameters import EventParameters
+from timeveil.page.wording import aligned, numbered, people, share
 
 if TYPE_CHECKING:
     from timeveil.jobs.publish import Outcome
@@ -74,7 +75,6 @@ def _folder(out: str | None) -> Path:
 
 def _risk_page(risk: tv.Profile) -> str:
     from timeveil.models.events.words import profile_lines
-    from timeveil.page.wording import people
 
     alone = risk.as_it_stands.people_unique
     table = "\n".join(f"  {line}" for line in profile_lines(risk, SHOWN))
@@ -89,8 +89,6 @@ a zip code and the time of a visit still finds {alone:,} of them. How coarse mus
 
 
 def _release_page(outcome: Outcome, width: int) -> str:
-    from timeveil.page.wording import aligned, numbered
-
     table = outcome.release.table
     step = max(1, table.num_rows // 4)
     sample = table.take(list(range(step // 2, table.num_rows, step))[:4]).to_pylist()
@@ -103,7 +101,6 @@ def _release_page(outcome: Outcome, width: int) -> str:
 
 def _attack_page(breach: tv.Breach, release: tv.Release, folder: Path) -> str:
     from timeveil.models.events.words import attack_summary, candidate_ranges
-    from timeveil.page.wording import aligned, share
 
     rows = [("candidates", "original", "", "release", "")]
     for label, before, after in candidate_ranges(breach):

@@ -24,6 +24,7 @@ from timeveil.jobs.request import PROFILED, calendar_file, explorable, explored,
 from timeveil.jobs.typed import plain_roles
 from timeveil.models import method_of, tables
 from timeveil.models.events.parameters import EventParameters
+from timeveil.page.wording import aligned, cell, counted, numbered, people, quoted, share, wrapped
 
 
 def _profiled() -> Iterator[Parameter]:
@@ -65,7 +66,6 @@ def profile(output: Output, **given: Any) -> int:
 def _risk_lines(risk: tv.Profile, page: Any, width: int) -> list[str]:
     """The profile of events as a page, with the ways of recoding."""
     from timeveil.models.events.words import profile_lines
-    from timeveil.page.wording import aligned, cell, share, wrapped
 
     losses = [
         ("", "bits lost", "people singled out"),
@@ -96,8 +96,6 @@ class Suggest(FileForm, Command):
     )
 
     def run(self, output: Output) -> None:
-        from timeveil.page.wording import aligned, share, wrapped
-
         refuse_file(self.out, "the job file", private=True)
         form = {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet")}
         with output.progress() as progress:
@@ -181,7 +179,6 @@ class Granularities(Command):
         from timeveil.calendar.definitions import from_toml
         from timeveil.calendar.order import Order
         from timeveil.page.charts import order_picture
-        from timeveil.page.wording import aligned
 
         defined = [] if self.calendar is None else from_toml(calendar_file(Path(self.calendar)))
         every = list({**CATALOGUE, **{g.name: g for g in defined}}.values())
@@ -292,8 +289,6 @@ class ShiftDates(ShiftParameters, Command):
 
 
 def _lines(shifted: tv.Shifted, out: str, width: int) -> list[str]:
-    from timeveil.page.wording import counted, numbered, people, quoted, share
-
     manifest, risk, counts = shifted.manifest, shifted.risk, shifted.manifest["counts"]
     singled_out = {known: share(part) for known, part in risk["singled_out"].items()}
     within, preserve = manifest["parameters"]["within"], manifest["parameters"]["preserve"]

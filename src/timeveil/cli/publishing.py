@@ -16,6 +16,7 @@ from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import DRY_RUN, Files
 from timeveil.errors import ParameterError, raising
 from timeveil.jobs.request import read_job, run_from_options, service_table
+from timeveil.page.wording import aligned, counted, share
 
 if TYPE_CHECKING:
     from timeveil.domain.run import Run
@@ -170,8 +171,6 @@ class Serve(Command):
 
 
 def _status_lines(path: str, state: Status) -> list[str]:
-    from timeveil.page.wording import aligned, counted
-
     files = {
         "taken": state.files_taken,
         "of these changed since": state.files_changed,
@@ -204,8 +203,6 @@ def _status_lines(path: str, state: Status) -> list[str]:
 
 
 def _status_row(stream: StreamStatus) -> tuple[str, ...]:
-    from timeveil.page.wording import share
-
     name = stream.folder or "the stream"
     name = name if len(name) <= 30 else f"{name[:18]}...{name[-9:]}"
     last = "" if stream.last_slot is None else str(stream.last_slot)

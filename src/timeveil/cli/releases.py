@@ -19,6 +19,7 @@ from timeveil.jobs.query import Question
 from timeveil.jobs.request import is_given, particulars
 from timeveil.jobs.typed import refuse_other_models
 from timeveil.models import FOLDERS, adversary_of, parameters_of, part
+from timeveil.page.wording import numbered, wrapped
 
 
 class Verify(ReleaseCommand):
@@ -42,7 +43,6 @@ class Verify(ReleaseCommand):
         from timeveil.folder import writing
         from timeveil.folder.opening import judged, label
         from timeveil.folder.placing import refuse_nested
-        from timeveil.page.wording import numbered, wrapped
         from timeveil.reading.database import is_address
 
         if self.rewrite is not None and not is_address(self.rewrite):

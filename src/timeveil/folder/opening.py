@@ -29,6 +29,7 @@ from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import in_database
 from timeveil.folder.ledger_file import ledger_of
 from timeveil.folder.manifest import (
+    GET_AGAIN,
     MANIFEST,
     README,
     damaged,
@@ -95,14 +96,11 @@ def open_release(folder: Place, *, check: bool = True) -> Release:
     as long as it can be read; `damage` and `verify` report what is wrong with it. The folder of a stream in
     service opens as the release of all its slots.
     """
-    path = folder if is_address(folder) else _valid_path(folder)
-    release, violations = _open(path, files=check, strict=check)
+    release, violations = _open(_valid(folder), files=check, strict=check)
     if violations:
-        name = label(folder)
-        fault = f"is not as it was written: {violations[0].message}"
-        if all(violation.code == "file-extra" for violation in violations):
-            raise damaged(name, fault, "remove files that do not belong to the release")
-        raise damaged(name, fault)
+        is_extra = all(violation.code == "file-extra" for violation in violations)
+        hint = "remove files that do not belong to the release" if is_extra else GET_AGAIN
+        raise damaged(label(folder), f"is not as it was written: {violations[0].message}", hint)
     return release
 
 
@@ -127,22 +125,20 @@ def damage(folder: Place) -> tuple[Violation, ...]:
     spelt as timeveil spells it. Neither the words of README.txt nor the bytes of tables are judged; `verify`
     judges their cells. Of a folder of slots, each slot is checked.
     """
-    return _open(folder if is_address(folder) else _valid_path(folder), files=True)[1]
+    return _open(_valid(folder), files=True)[1]
 
 
 def judged(release: Release | Place, ledger: Ledger | None = None, progress: Progress = silent) -> Judgement:
     """Verify a release: its promise and, of a folder, its files."""
     violations: tuple[Violation, ...] = ()
     files: tuple[str, ...] = () if isinstance(release, Release) else (FILES,)
-    if is_address(release):
+    if not isinstance(release, Release):
+        place = _valid(release)
         progress("reading", 0.0)
-        release, violations = _open(release, files=True)
-        files = (in_database.TABLES,)
-    elif not isinstance(release, Release):
-        folder = _valid_path(release)
-        progress("reading", 0.0)
-        release, violations = _open(folder, files=True)
-        if (folder / SLOTS).is_dir() and any(map(_is_unfinished, (folder / SLOTS).iterdir())):
+        release, violations = _open(place, files=True)
+        if not isinstance(place, Path):
+            files = (in_database.TABLES,)
+        elif (place / SLOTS).is_dir() and any(map(_is_unfinished, (place / SLOTS).iterdir())):
             files = (FILES, UNFINISHED)
     try:
         evidence = gather(release, ledger, progress)
@@ -165,7 +161,10 @@ def judged(release: Release | Place, ledger: Ledger | None = None, progress: Pro
     return Judgement(evidence, Verdict(verdict.scope, (*files, *verdict.checks), violations), sound)
 
 
-def _valid_path(folder: Place) -> Path:
+def _valid(folder: Place) -> Path | str:
+    """The address of a schema, or a path at which a release may be."""
+    if is_address(folder):
+        return folder
     path = path_of(folder)
     message, hint = f"`{path.name[:40]}` is not a valid path", "name the folder that `write` or `--out` made"
     error = BundleError(message, hint=hint, code="folder-missing")

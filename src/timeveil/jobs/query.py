@@ -204,14 +204,8 @@ def _of_patterns(release: tv.Release, options: Question, _say: Say) -> tuple[str
 def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
     """How many series have these values, this shape, or both."""
     instants = release.manifest["series"]["instants"]
-    ranges: dict[str, Range] = {}
-    for text in options.ranges or ():
-        names, span = _parts(text, "--range", "h08=0.2:0.5")
-        _ask(ranges, columns_named([names], instants), span, "--range")
-    expressions: dict[str, Range] = {}
-    for text in options.expression or ():
-        names, span = _parts(text, "--expression", "h20 - h08=:50")
-        _ask(expressions, [names], span, "--expression")
+    ranges = _asked(options.ranges, "--range h08=0.2:0.5", lambda names: columns_named([names], instants))
+    expressions = _asked(options.expression, "--expression h20 - h08=:50", lambda text: [text])
     shape = _shape(options, instants)
     if options.mean is not None:
         if ranges or expressions or options.where or shape is not None:
@@ -227,9 +221,10 @@ def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, d
         raise ParameterError("--where does not fit --expression", hint="ask for values with --range")
     values: Any = tv.RangeCount(ranges, where) if ranges or where else None
     if expressions:
-        for name, span in ranges.items():
-            _ask(expressions, [f"`{name}`"], span, "--expression")
-        values = tv.ExpressionRange(expressions)
+        of_instants = {f"`{name}`": span for name, span in ranges.items()}
+        if not expressions.keys().isdisjoint(of_instants):
+            raise _twice("--expression")
+        values = tv.ExpressionRange({**expressions, **of_instants})
     question: Any = values if shape is None else shape
     if shape is not None and values is not None:
         question = tv.Complex(pattern=shape, range=values)
@@ -255,45 +250,47 @@ def _shape(options: Question, instants: Sequence[str]) -> tv.PatternRange | tv.P
         if getattr(options, name) is not None:
             hint = "say what shapes are compared with: --like 1,2,4,3"
             raise ParameterError(f"--{name} is given without --like", hint=hint)
-    differences: dict[Any, Range] = {}
-    for text in options.difference or ():
-        names, span = _parts(text, "--difference", "h08,h20=:-1")
-        _ask(differences, [_pair(names, instants)], span, "--difference")
+
+    def pair(names: str) -> list[Any]:
+        """Two instants with a comma between, whatever marks are in their names; or the name of a feature."""
+        commas = [comma.start() for comma in re.finditer(",", names)]
+        pairs = [(names[:comma].strip(), names[comma + 1 :].strip()) for comma in commas]
+        existing = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
+        return [*existing, *pairs, names][:1]
+
+    differences = _asked(options.difference, "--difference h08,h20=:-1", pair)
     if options.features is not None and options.ranges and not differences:
         hint = "leave it out, or ask for shapes, too: --difference h08,h20=:-1"
         raise ParameterError("--features is given without --difference or --like", hint=hint)
     return tv.PatternRange(differences, features) if differences else None
 
 
-def _ask(asked: dict[Any, Range], names: Iterable[Any], span: Range, option: str) -> None:
-    """Add names with their range; a name twice would lose its first range."""
-    names = list(names)
-    if not asked.keys().isdisjoint(names):
-        raise ParameterError(f"{option} asks for the same thing twice", hint="give one range with both ends")
-    asked.update(dict.fromkeys(names, span))
-
-
-def _parts(text: str, option: str, example: str) -> tuple[str, Range]:
-    """`NAME=LOW:HIGH`; a side left empty is open."""
-    names, mark, span = text.rpartition("=")
-    low, colon, high = span.partition(":")
+def _asked(
+    texts: Sequence[str] | None, example: str, names_of: Callable[[str], Iterable[Any]]
+) -> dict[Any, Range]:
+    """What is asked for as `NAME=LOW:HIGH`, a side left empty being open."""
+    option, asked = example.partition(" ")[0], dict[Any, Range]()
     message = f"{option} is not of the form NAME=LOW:HIGH with finite numbers"
-    error = ParameterError(message, hint=f"write {option} {example}; a side left empty is open")
-    if not (names and mark and colon):
-        raise error
-    with raising(error, on=ValueError):
-        ends = tuple(float(end) if end.strip() else None for end in (low, high))
-    if any(end is not None and not math.isfinite(end) for end in ends):
-        raise error
-    return names, (ends[0], ends[1])
+    error = ParameterError(message, hint=f"write {example}; a side left empty is open")
+    for text in texts or ():
+        names, mark, span = text.rpartition("=")
+        low, colon, high = span.partition(":")
+        if not (names and mark and colon):
+            raise error
+        with raising(error, on=ValueError):
+            ends = [float(end) if end.strip() else None for end in (low, high)]
+        if any(end is not None and not math.isfinite(end) for end in ends):
+            raise error
+        listed = list(names_of(names))
+        if not asked.keys().isdisjoint(listed):
+            raise _twice(option)
+        asked.update(dict.fromkeys(listed, (ends[0], ends[1])))
+    return asked
 
 
-def _pair(names: str, instants: Sequence[str]) -> Any:
-    """Two instants with a comma between, whatever marks are in their names; or the name of a feature."""
-    commas = [comma.start() for comma in re.finditer(",", names)]
-    pairs = [(names[:comma].strip(), names[comma + 1 :].strip()) for comma in commas]
-    existing = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
-    return [*existing, *pairs, names][0]
+def _twice(option: str) -> ParameterError:
+    hint = "give one range with both ends"
+    return ParameterError(f"{option} asks for the same thing twice", hint=hint)
 
 
 def _numbers(text: str) -> list[float]:

@@ -225,19 +225,10 @@ def _run(
     for name, declared in table.table().items():
         if declared.kind == "names" and arguments.get(name):
             arguments[name] = instants(arguments[name])
-    return Run(
-        table,
-        source,
-        roles,
-        arguments,
-        series=() if job else tuple(columns.get("series", ())),
-        service={name: value for name, value in among(service_table(table)).items() if is_given(value)},
-        explain=bool(values.get("explain")),
-        dry_run=bool(values.get("dry_run")),
-        job=job,
-        settings=settings,
-        **files,
-    )
+    files |= {name: bool(values.get(name)) for name in ("explain", "dry_run")}
+    files["series"] = () if job else tuple(columns.get("series", ()))
+    files["service"] = {name: v for name, v in among(service_table(table)).items() if is_given(v)}
+    return Run(table, source, roles, arguments, job=job, settings=settings, **files)
 
 
 def load_toml(path: Path) -> dict[str, Any]:

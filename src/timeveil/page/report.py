@@ -64,7 +64,39 @@ class Report(Shown):
     @property
     def html(self) -> str:
         """One page that needs nothing besides itself. The same report gives the same bytes."""
-        return _page(self)
+        private = self.kind == "private"
+        notice, sections = escape(self.notice), self.sections
+        headings = [escape(section.heading) for section in sections]
+        stated = [f"<dt>{label}</dt><dd>{escape(visible(text))}</dd>" for label, text in self.stated.items()]
+        lines = [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{'PRIVATE: ' if private else ''}{escape(self.title)}</title>",
+            f"<style>\n{page_style()}\n</style>",
+            f'</head>\n<body class="{self.kind}">',
+            *([f'<aside class="strip" aria-label="Notice">{notice}</aside>'] if private else []),
+            f"<header>\n<h1>{escape(self.title)}</h1>",
+            f'<p class="notice">{notice}</p>',
+            *([f'<p class="stated">{_STATED}</p>\n<dl>', *stated, "</dl>"] if stated else []),
+            f'<div class="summary {"holds" if self.holds else "violated"}">',
+            *(f"<p>{html_of(sentence)}</p>" for sentence in self.summary),
+            *([f'<p class="caveat">{html_of(self.caveat)}</p>'] if self.caveat else []),
+            '</div>\n<nav aria-label="Sections">\n<ol>',
+            *(f'<li><a href="#s{n}">{heading}</a></li>' for n, heading in enumerate(headings, start=1)),
+            "</ol>\n</nav>\n</header>\n<main>",
+        ]
+        pictures = 0
+        for number, (heading, section) in enumerate(zip(headings, sections, strict=True), start=1):
+            lines.append(f'<section aria-labelledby="s{number}">')
+            lines.append(f'<h2 id="s{number}">{heading}</h2>')
+            for block in section.blocks:
+                pictures += isinstance(block, Picture)
+                lines.append(block.html(pictures))
+            lines.append("</section>")
+        lines += [f'<p class="signature">{escape(visible(name))}, date</p>' for name in self.signatures]
+        lines.append(f"</main>\n<footer><p>{notice}</p></footer>\n</body>\n</html>\n")
+        return "\n".join(lines)
 
     @property
     def json(self) -> str:
@@ -105,42 +137,6 @@ class Report(Shown):
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "is violated"
         return f"<Report: {self.kind}, on a {self.model} release; the promise {verdict}>"
-
-
-def _page(report: Report) -> str:
-    private = report.kind == "private"
-    notice, sections = escape(report.notice), report.sections
-    headings = [escape(section.heading) for section in sections]
-    stated = [f"<dt>{label}</dt><dd>{escape(visible(text))}</dd>" for label, text in report.stated.items()]
-    lines = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{'PRIVATE: ' if private else ''}{escape(report.title)}</title>",
-        f"<style>\n{page_style()}\n</style>",
-        f'</head>\n<body class="{report.kind}">',
-        *([f'<aside class="strip" aria-label="Notice">{notice}</aside>'] if private else []),
-        f"<header>\n<h1>{escape(report.title)}</h1>",
-        f'<p class="notice">{notice}</p>',
-        *([f'<p class="stated">{_STATED}</p>\n<dl>', *stated, "</dl>"] if stated else []),
-        f'<div class="summary {"holds" if report.holds else "violated"}">',
-        *(f"<p>{html_of(sentence)}</p>" for sentence in report.summary),
-        *([f'<p class="caveat">{html_of(report.caveat)}</p>'] if report.caveat else []),
-        '</div>\n<nav aria-label="Sections">\n<ol>',
-        *(f'<li><a href="#s{n}">{heading}</a></li>' for n, heading in enumerate(headings, start=1)),
-        "</ol>\n</nav>\n</header>\n<main>",
-    ]
-    pictures = 0
-    for number, (heading, section) in enumerate(zip(headings, sections, strict=True), start=1):
-        lines.append(f'<section aria-labelledby="s{number}">')
-        lines.append(f'<h2 id="s{number}">{heading}</h2>')
-        for block in section.blocks:
-            pictures += isinstance(block, Picture)
-            lines.append(block.html(pictures))
-        lines.append("</section>")
-    lines += [f'<p class="signature">{escape(visible(name))}, date</p>' for name in report.signatures]
-    lines.append(f"</main>\n<footer><p>{notice}</p></footer>\n</body>\n</html>\n")
-    return "\n".join(lines)
 
 
 def page_style() -> str:

@@ -158,16 +158,11 @@ def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) ->
     ['1. rows of', '   people']
     """
     inset = " " * len(mark) if indent is None else indent
+    wrapper = textwrap.TextWrapper(width, mark, inset, break_long_words=False, break_on_hyphens=False)
     lines: list[str] = []
     for part in text.split("\n"):
-        lines += textwrap.wrap(
-            part,
-            width,
-            initial_indent=inset if lines else mark,
-            subsequent_indent=inset,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        wrapper.initial_indent = inset if lines else mark
+        lines += wrapper.wrap(part)
     return lines
 
 

@@ -15,23 +15,17 @@ from typing import Any
 from timeveil.domain.judgement import Shown, Verdict
 from timeveil.domain.release import Release
 from timeveil.evidence.risk import Exposure
-from timeveil.explore.exploration import (
-    Exploration,
-    exploration_picture,
-    exploration_sentences,
-    exploration_table,
-)
+from timeveil.explore import exploration as explorations
 from timeveil.judging import gather, is_well_formed
 from timeveil.models import FOLDERS, part
 from timeveil.page.markdown import Table, html_of
 from timeveil.page.report import Report
 from timeveil.page.svg import Picture
-from timeveil.page.wording import capital, counted, visible
+from timeveil.page.wording import capital, counted, shortened, visible
 from timeveil.report import LARGEST_PICTURE, MOST_VIOLATIONS, facts_of
 
 ROWS, COLUMNS = 10, 12
 DRAWN_ROWS = 1_000_000  # of a release; a larger one has no picture
-_LONGEST_CELL = 60
 _PRIVATE = "<p>Private: made with the ledger.</p>"
 _STYLE = "max-width:60rem"
 _PICTURES = ("over_time", "drawn", "strongest", "sizes")
@@ -93,11 +87,11 @@ style="width:100%;height:40rem;border:0"></iframe>'
 
 
 @_blocks.register
-def _(exploration: Exploration) -> Iterator[str]:
-    table = exploration_table(exploration)
+def _(exploration: explorations.Exploration) -> Iterator[str]:
+    table = explorations.exploration_table(exploration)
     yield "" if table is None else table.html(0)
-    yield from (f"<p>{html_of(sentence)}</p>" for sentence in exploration_sentences(exploration))
-    yield _image(exploration_picture(exploration))
+    yield from (f"<p>{html_of(sentence)}</p>" for sentence in explorations.exploration_sentences(exploration))
+    yield _image(explorations.exploration_picture(exploration))
 
 
 def _model_of(result: object) -> str:
@@ -122,7 +116,7 @@ def _first_rows(release: Release, name: str) -> str:
 
 def _cell(value: object) -> str:
     text = "" if value is None else f"{value:g}" if isinstance(value, float) else visible(value)
-    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
+    return shortened(text, 60)
 
 
 def _image(picture: Picture | None) -> str:
