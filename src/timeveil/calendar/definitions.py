@@ -198,8 +198,13 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
     defined: dict[str, Granularity] = {}
     checked = {name: _checked(name, table) for name, table in tables.items()}
     builds_on = {name: [of for of in checked if of == table.get("of")] for name, table in checked.items()}
-    with raising(_circular, on=CycleError):
+    try:
         order = list(TopologicalSorter(builds_on).static_order())
+    except CycleError as cycle:
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(cycle.args[1]))
+        message = f"the definitions of {names} build on each other in a circle"
+        hint = "let one of them build on a granularity of the catalogue"
+        raise bad_calendar(message, hint) from None
     for name in order:
         table = checked[name]
         define, _, _ = _KINDS[table.pop("kind")]
@@ -208,12 +213,6 @@ def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
             table[key] = _look_up(table.pop("of"), defined, of=name)
         defined[name] = define(name, **table)
     return [defined[name] for name in tables]
-
-
-def _circular(cause: Exception) -> Exception:
-    names = ", ".join(f"`{name}`" for name in dict.fromkeys(cause.args[1]))
-    message = f"the definitions of {names} build on each other in a circle"
-    return bad_calendar(message, "let one of them build on a granularity of the catalogue")
 
 
 def _checked(name: str, table: Any) -> dict[str, Any]:

@@ -195,16 +195,12 @@ def _from_text(text: object) -> AnyProtection:
     with raising(unreadable, on=(ValueError, ZeroDivisionError, OverflowError)):
         value = float(Fraction(number))
     plain: float = int(value) if value.is_integer() else value
-    with raising(lambda error: _of_promise(name, error), on=ParameterError):
+    try:
         if not order:
             promise: AnyProtection = kind(plain)
             return promise
         if kind is AtMost:
             return AtMost(plain, order.split("|"))
         return Closeness(plain, order if order == "none" else order.split("<"))
-    raise unreadable
-
-
-def _of_promise(name: str, error: Exception) -> ParameterError:
-    fault = error.message if isinstance(error, ParameterError) else str(error)
-    return ParameterError(f"`{name}`: {fault}", hint=_SPELLINGS)
+    except ParameterError as error:
+        raise ParameterError(f"`{name}`: {error.message}", hint=_SPELLINGS) from None

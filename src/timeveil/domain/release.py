@@ -333,9 +333,8 @@ def _dictionary_ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
     is_coded = pa.types.is_dictionary(column.type)
     encoded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
     values = encoded.chunks[-1].dictionary  # that of all chunks
-    rank = (
-        np.append(pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64), 1) - 1
-    )
+    ranks = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
+    rank = np.append(ranks, 1) - 1
     # A null has no code, and another rank before this one.
     codes = [np.asarray(pc.fill_null(chunk.indices, 0)) for chunk in encoded.chunks]
     return rank[np.concatenate(codes)], len(values).bit_length()

@@ -11,6 +11,7 @@ from timeveil.errors import RolesError
 
 REST: Literal["rest"] = "rest"
 TO = ".."
+SINGLE = ("respondent", "time", "value", "item", "event")  # roles of one column
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Roles:
         if isinstance(times, list | tuple) and times:
             object.__setattr__(self, "time", times[0])
             object.__setattr__(self, "until", (*times[1:], *_names("until", self.until)))
-        for name in ("respondent", "time", "value", "item", "event"):
+        for name in SINGLE:
             if not isinstance(getattr(self, name), str | None):
                 kind = type(getattr(self, name)).__name__
                 raise RolesError(f"`{name}` is a {kind}, not a name", hint=f"name one column with {{{name}}}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from timeveil.domain.parameter import OFF, Parameter, Parameters, literal, optional, parameter
-from timeveil.domain.roles import REST, Derived, Roles
+from timeveil.domain.roles import REST, SINGLE, Derived, Roles
 
 
 def _column(meaning: str, example: str | list[str], metavar: str = "C") -> Any:
@@ -155,26 +155,20 @@ class Run:
 
     def unused(self) -> Iterator[str]:
         """What was set and changes nothing, and why."""
+        method = self.values.get("method", "")
+        is_wide = self.roles is not None and bool(self.roles.series)
         for declared, _ in self.changed():
-            method = self.values.get("method", "")
-            unused = declared.methods and method and method not in declared.methods
-            reason = f"the method {method} does not use it" if unused else ""
-            if (
-                declared.name in ("zone", "unit", "time_format")
-                and self.roles is not None
-                and self.roles.series
-            ):
-                reason = "a wide table has no time column"
-            if reason:
-                yield f"`{declared.name}` changes nothing: {reason}."
+            if is_wide and declared.name in ("zone", "unit", "time_format"):
+                yield f"`{declared.name}` changes nothing: a wide table has no time column."
+            elif declared.methods and method and method not in declared.methods:
+                yield f"`{declared.name}` changes nothing: the method {method} does not use it."
 
     def command(self) -> str:
         """The command line, quoted for a shell."""
         if self.job is not None:
             changes = [word for setting in self.settings for word in ("--set", setting)]
             return shlex.join(["timeveil", "run", self.job, *changes])
-        words = [*self._written(option_words)]
-        return shlex.join(["timeveil", self.table.command, self.source, *words])
+        return shlex.join(["timeveil", self.table.command, self.source, *self._written(option_words)])
 
     def python(self) -> str:
         """The run as a Python program."""
@@ -190,11 +184,8 @@ class Run:
         function = self.table.command.replace("-", "_")
         form = "" if self.format == "parquet" else f", format={literal(self.format)}"
         form += ", overwrite=True" if self.overwrite else ""
-        lines += [
-            f"release, ledger = tv.{function}({', '.join([*source, *arguments])})",
-            "assert tv.verify(release, ledger)",
-            f"tv.write(release, {literal(self.out)}{form})",
-        ]
+        lines.append(f"release, ledger = tv.{function}({', '.join([*source, *arguments])})")
+        lines += ["assert tv.verify(release, ledger)", f"tv.write(release, {literal(self.out)}{form})"]
         if self.ledger is not None:
             lines.append(f"tv.write(ledger, {literal(self.ledger)})")
         return "\n".join(lines)
@@ -236,11 +227,9 @@ class Run:
 
 def role_values(roles: Roles, series: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
     """The roles that are set, by the name of their option; `series` as the user named its columns."""
-    for name in ("respondent", "time", "value", "item", "event"):
-        if getattr(roles, name) is not None:
-            yield name, getattr(roles, name)
-    derived = roles.durations
-    plain = [quasi for quasi in roles.quasi if not isinstance(quasi, Derived) and quasi not in derived]
+    yield from ((name, getattr(roles, name)) for name in SINGLE if getattr(roles, name) is not None)
+    durations = roles.durations
+    plain = [quasi for quasi in roles.quasi if not isinstance(quasi, Derived) and quasi not in durations]
     named = tuple(series) or roles.series
     # A column's own name may hold a comma or two dots: each of such columns is typed alone.
     ambiguous = any("," in name for name in named) or (not series and any(".." in name for name in named))
@@ -299,13 +288,10 @@ def _argument(declared: Parameter, value: Any) -> str:
 
 
 def _role_arguments(roles: Roles) -> Iterator[str]:
-    single, several = ("respondent", "time", "value", "item", "event"), ("until", "quasi", "series", "keep")
-    for name in (*single, *several, "sensitive", "drop"):
+    for name in (*SINGLE, "until", "quasi", "series", "keep", "sensitive", "drop"):
         value = getattr(roles, name)
         if isinstance(value, str):
             yield f"{name}={literal(value)}"
         elif value:
-            columns = [
-                f"tv.{c.name.replace('-', '_')}" if isinstance(c, Derived) else literal(c) for c in value
-            ]
-            yield f"{name}=[{', '.join(columns)}]"
+            derived = {c: f"tv.{c.name.replace('-', '_')}" for c in value if isinstance(c, Derived)}
+            yield f"{name}=[{', '.join(derived.get(c) or literal(c) for c in value)}]"
