@@ -99,25 +99,10 @@ class FeedService(Service):
     def run(self) -> Tally:
         """Take every message that is there, and publish what becomes final."""
         self._publish()
-        self._put_out()
         idle = 0
-        while (batch := self._fetch(IDLE)).payloads or (batch.behind and idle < MOST_IDLE):
-            idle = 0 if batch.payloads else idle + 1
-            if batch.payloads:
-                self._take_batch(batch)
+        while (took_some := self._pass(Stop())) or (self._feed.behind and idle < MOST_IDLE):
+            idle = 0 if took_some else idle + 1
         self._warn()
-        return self.tally
-
-    def follow(self, stop: Stop, poll: float) -> Tally:
-        """Keep taking messages as they come, until a stop is requested."""
-        self._publish()
-        self._put_out()
-        self._warn()
-        while not stop.requested:
-            batch = self._fetch(min(poll, IDLE), stop)
-            if batch.payloads:
-                self._take_batch(batch)
-                self._warn()
         return self.tally
 
     def close_streams(self) -> Tally:
@@ -134,14 +119,17 @@ class FeedService(Service):
             self._put_out()
         return super().close_streams()
 
-    def _fetch(self, wait: float, stop: Stop | None = None) -> Batch:
+    def _pass(self, stop: Stop, *, only_new: bool = False) -> bool:  # noqa: ARG002 (a message is always new)
+        """Take the messages that are there, or come within a second; whether there were any."""
         position = self._feed.position
-        batch = self._retried(lambda: self._source.fetch(position, wait), stop) or Batch([], [], position)
-        if batch.behind != self._feed.behind and not batch.payloads:
+        batch = self._retried(lambda: self._source.fetch(position, IDLE), stop) or Batch([], [], position)
+        if batch.payloads:
+            self._take_batch(batch)
+        elif batch.behind != self._feed.behind:
             self._feed.behind = batch.behind
             with self._state.transaction():
                 self._state.set_meta("feed", asdict(self._feed))
-        return batch
+        return bool(batch.payloads)
 
     def _take_batch(self, batch: Batch) -> None:
         """Take the records of some messages and keep all that follows in one transaction; then publish."""
@@ -166,6 +154,9 @@ class FeedService(Service):
         running.boundary()
         self.tally.records = (self.tally.records or 0) + self._feed.records - before.records
         self._publish()
+
+    def _publish(self) -> None:
+        super()._publish()
         self._put_out()
 
     def _store(self, final: Final, new: list[tuple[int, Record]]) -> None:

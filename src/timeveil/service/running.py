@@ -167,7 +167,7 @@ class Service:
         return self.tally
 
     def follow(self, stop: Stop, poll: float) -> Tally:
-        """Keep taking files as they arrive, until a stop is requested."""
+        """Keep taking what arrives, until a stop is requested."""
         self._publish()
         self._warn()
         took_some = False
@@ -176,7 +176,7 @@ class Service:
             took_some = self._pass(stop, only_new=took_some)
             if took_some:
                 self._warn()
-            else:
+            elif self._inbox is not None:  # a broker is waited for when it is asked
                 stop.wait(poll)
         return self.tally
 
