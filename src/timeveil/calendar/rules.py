@@ -150,7 +150,10 @@ class DayParts(Rule):
         return [f"{date} {self.parts[n][0]}" for date, n in zip(_dates(days), part.tolist(), strict=True)]
 
     def as_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "parts": {label: _clock_text(second) for label, second in self.parts}}
+        times = _moments(as_ints([second for _, second in self.parts]), "s")
+        # Seconds are written only where there are some.
+        starts = [time.partition(" ")[2].removesuffix(":00") for time in times]
+        return {"kind": self.kind, "parts": dict(zip(dict(self.parts), starts, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -318,11 +321,6 @@ def _moments(seconds: Ints, unit: Literal["s", "m"]) -> list[str]:
     """Civil times as text, to the second or to the minute."""
     texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit)
     return [moment.replace("T", " ") for moment in texts.tolist()]
-
-
-def _clock_text(second_of_day: int) -> str:
-    """A time of day as text, with seconds only where there are some."""
-    return _moments(as_ints([second_of_day]), "s")[0].partition(" ")[2].removesuffix(":00")
 
 
 def _day_labels(first: Ints, length: int) -> list[str]:

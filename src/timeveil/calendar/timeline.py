@@ -76,9 +76,14 @@ def base_for(
         # Every instant is a multiple of the width: no base granule holds two of them.
         if resolution % width == 0:
             return Ticks(width, 0, name)
-        phase = _phase(zone, width, low, high) if all(grain % width == 0 for grain in grains) else None
-        if phase is not None:
-            return Ticks(width, phase, name)
+        near = (zone.ends() > low - width) & (zone.begins <= high + width)
+        phase, *more_phases = set((zone.seconds[near] % width).tolist())
+        # Offsets that are not equal modulo the width need different phases: this width cannot serve.
+        if more_phases or any(grain % width for grain in grains):
+            continue
+        # Under this phase clocks change only between base granules.
+        if not np.any((zone.begins[near][1:] + phase) % width):
+            return Ticks(width, int(phase), name)
     return Ticks(width, 0, name)  # the finest
 
 
@@ -181,13 +186,12 @@ class Timeline:
         return _runs(self._index(h, self._civil), None)
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
-        if self.gaps == "next" and h.has_gaps:
-            following = h.rule.following(civil)
-            return self._past_skipped(h, following) if self.axis.kind == "zoned" else following
-        return h.index(civil)
-
-    def _past_skipped(self, h: Granularity, index: Ints) -> Ints:
-        """Move on from granules that no clock of the zone ever showed, such as an hour skipped in spring."""
+        if self.gaps != "next" or not h.has_gaps:
+            return h.index(civil)
+        index = h.rule.following(civil)
+        if self.axis.kind != "zoned":
+            return index
+        # Move on from granules that no clock of the zone ever showed, such as an hour skipped in spring.
         # Each distinct granule once: few are skipped, and many positions share one.
         granules, inverse = np.unique(index, return_inverse=True)
         while True:
@@ -214,8 +218,12 @@ class Timeline:
         end = np.minimum(h.end(index) - offset, zone.ends()[segment])
 
         def labels() -> list[str]:
-            texts = zip(h.label(index), offset.tolist(), strict=True)
-            return [f"{text} {_offset_text(seconds)}" for text, seconds in texts]
+            texts = []
+            for label, seconds in zip(h.label(index), offset.tolist(), strict=True):
+                minutes, odd_seconds = divmod(abs(seconds), 60)
+                text = f"{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
+                texts.append(f"{label} {text}" + (f":{odd_seconds:02}" if odd_seconds else ""))
+            return texts
 
         return Granules(code, start, *self._bounds(start, end), labels)
 
@@ -266,21 +274,3 @@ def _runs(index: Ints, split: Ints | None) -> tuple[Positions, Positions]:
     code = np.full(len(index), -1, dtype=np.int32)
     code[inside] = run
     return inside[heads].astype(np.int32), code
-
-
-def _offset_text(offset: int) -> str:
-    size = abs(offset)
-    text = f"{size // HOUR:02}:{size % HOUR // 60:02}" + (f":{size % 60:02}" if size % 60 else "")
-    return f"{'-' if offset < 0 else '+'}{text}"
-
-
-def _phase(zone: Offsets, width: int, low: int, high: int) -> int | None:
-    """The phase under which clocks change only between base granules."""
-    near = (zone.ends() > low - width) & (zone.begins <= high + width)
-    phases = set((zone.seconds[near] % width).tolist())
-    # Offsets that are not equal modulo the width need different phases: this width cannot serve.
-    if len(phases) != 1:
-        return None
-    phase = int(phases.pop())
-    changes = zone.begins[near][1:]
-    return phase if not np.any((changes + phase) % width) else None

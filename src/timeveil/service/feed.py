@@ -4,9 +4,8 @@ A record's slot follows from its own time. A slot is complete once a record, or 
 past its end, by the records' own times and never by the clock: so what is published follows from the records
 in their order, however they are cut into batches and however often the service is killed.
 
-    batch -> one transaction (state, records of open slots, position, slots to publish) -> sink -> marked
-
-A record that cannot be taken is put into quarantine with the reason.
+What follows from a batch is stored in one transaction, with the position after it. A record that cannot be
+taken is put into quarantine with the reason.
 """
 
 from __future__ import annotations

@@ -72,19 +72,10 @@ class Parameters:
             raise InputError(message, hint=hint, code="column-twice")
 
     def publisher(self, stream: str, seed: int, state: bytes | None = None) -> StreamPublisher:
-        options = {**self.options, "seed": own_seed(seed, stream)}
+        if stream != SINGLE:  # no two streams draw the same
+            mixed = seed.to_bytes(16, "big") + stream.encode("utf-8", "surrogatepass")
+            seed = int.from_bytes(hashlib.sha256(mixed).digest()[:16], "big")
+        options = {**self.options, "seed": seed}
         if state is None:
             return StreamPublisher(self.roles, **options)
         return StreamPublisher.restore(state, self.roles, **options)
-
-
-def own_seed(seed: int, stream: str) -> int:
-    """The secret seed of one stream, so that no two draw the same.
-
-    >>> own_seed(7, "") == 7, own_seed(7, "a") == own_seed(7, "b")
-    (True, False)
-    """
-    if stream == SINGLE:
-        return seed
-    mixed = seed.to_bytes(16, "big") + stream.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(mixed).digest()[:16], "big")

@@ -1,10 +1,5 @@
 """What a stream in service needs of a broker: a source to read records from, a sink to publish slots to.
 
-    nats://host/STREAM/subject      NATS JetStream            timeveil[nats]
-    redis://host/0/key              Redis Streams             timeveil[redis]
-    kafka://host,host/topic         Kafka                     timeveil[kafka]
-    postgresql://host/db#table      a table that grows        timeveil[postgres]
-
 Exactly once rests on the state file: a source is asked for what follows a position that is stored there, and
 a sink knows a slot by its name, so that one sent again is recognised. A password comes from the environment.
 Messages of brokers and their drivers may quote data and are replaced.
