@@ -204,9 +204,8 @@ class FeedService(Service):
             is_late = feed.closed is not None and slot <= feed.closed
             gap = 0 if feed.latest is None else slot - feed.latest - 1
             if gap > self._max_gap:
-                message = (
-                    f"gap of {gap:,} empty slots before the record; at most {self._max_gap:,} are allowed"
-                )
+                most = f"at most {self._max_gap:,} are allowed"
+                message = f"gap of {gap:,} empty slots before the record; {most}"
                 hint = "check for a wrong clock, because all of these slots would become final"
                 self._reject(record, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
                 continue

@@ -7,7 +7,6 @@ does and not what it withholds: so anyone on this machine may read them, on the 
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -253,10 +252,17 @@ def observed(state: Path, target: str | None) -> Iterator[None]:
 def _file_written(state: Path, path: Path) -> Iterator[None]:
     stop = threading.Event()
 
+    def write() -> None:
+        # The file is replaced as a whole, so that nobody reads half of it.
+        text, hidden = metrics_text(status(state)), path.with_name(f".{path.name}.partial")
+        with translate_os_errors(path.name):
+            hidden.write_text(text, "utf-8")
+            hidden.replace(path)
+
     def write_often() -> None:
         while not stop.wait(EVERY):
             with suppress(TimeveilError):  # what is wrong with it, the service itself says
-                _write(state, path)
+                write()
 
     thread = threading.Thread(target=write_often, daemon=True)
     thread.start()
@@ -266,16 +272,7 @@ def _file_written(state: Path, path: Path) -> Iterator[None]:
         stop.set()
         thread.join(EVERY)
         with suppress(BundleError):  # where there is no state file, nothing was done
-            _write(state, path)
-
-
-def _write(state: Path, path: Path) -> None:
-    """Replace the file as a whole, so that nobody reads half of it."""
-    text = metrics_text(status(state))
-    hidden = path.with_name(f".{path.name}.partial")
-    with translate_os_errors(path.name):
-        hidden.write_text(text, "utf-8")
-        os.replace(hidden, path)  # noqa: PTH105 (the same)
+            write()
 
 
 @contextmanager

@@ -142,10 +142,8 @@ class App:
             return Response(text, page.status, media_type="application/json")
         session = request.scope.get("session")
         twin = f"/json{request.url.path}" + (f"?{request.url.query}" if request.url.query else "")
-        context = {
-            "form_token": session.form_token if session is not None else "",
-            "twin": twin if request.method == "GET" else "",
-        }
+        form_token = session.form_token if session is not None else ""
+        context = {"form_token": form_token, "twin": twin if request.method == "GET" else ""}
         html = self._templates.get_template(page.template).render({**context, **page.data})
         return Response(html, page.status, media_type="text/html")
 
@@ -175,9 +173,8 @@ def _static(request: Request) -> Response:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("timeveil.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+    loader = PackageLoader("timeveil.web")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
         "words": lambda text: Markup(html_of(text)),  # noqa: S704 (it escapes)
         "share": share,
@@ -205,9 +202,8 @@ def serve(settings: Settings, say: Callable[[str], None], *, expose: bool = Fals
     app = App(settings)
     silence: Any = {"log_level": "critical", "access_log": False, "server_header": False}
     limits: Any = {"ws": "none", "lifespan": "off", "limit_concurrency": 100, "timeout_graceful_shutdown": 2}
-    server = uvicorn.Server(
-        uvicorn.Config(app.asgi, host=settings.host, port=settings.port, **silence, **limits)
-    )
+    config = uvicorn.Config(app.asgi, host=settings.host, port=settings.port, **silence, **limits)
+    server = uvicorn.Server(config)
     link = f"{settings.address}/?token={app.doorman.new_link()}"
     say(f"Open this address in your browser; it works once:\n\n  {link}\n")
     say(f"Serving {visible(settings.root.resolve().name)}, to this machine only. Ctrl-C stops it.")

@@ -32,9 +32,8 @@ def run_of(request: Mapping[str, Any]) -> Run:
 
     files = {name: request[name] for name in ("out", "format", "ledger") if request.get(name)}
     roles = None if request["of_release"] else plain_roles(request["columns"])
-    return Run(
-        tables()[request["command"]], request["source"], roles, request["values"], **{"out": "DIR", **files}
-    )
+    table, source, values = tables()[request["command"]], request["source"], request["values"]
+    return Run(table, source, roles, values, **{"out": "DIR", **files})
 
 
 def survey(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
