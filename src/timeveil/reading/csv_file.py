@@ -23,7 +23,7 @@ import pyarrow.csv as pcsv
 from timeveil.domain.wording import counted
 from timeveil.errors import raising, raising_each
 from timeveil.reading.columns import text_bytes
-from timeveil.reading.files import refuse_columns
+from timeveil.reading.files import Source, refuse_columns
 from timeveil.reading.text_file import BLOCK_BYTES, FAILURES, WESTERN, TextFile
 
 HEADER_BYTES = 1 << 21
@@ -32,11 +32,11 @@ _LAST_BREAK, _LAST_ASCII = ord("\r"), 127
 _MARK = "\ufeff"
 
 
-class CsvFile:
+class CsvFile(Source):
     """A CSV file."""
 
     def __init__(self, path: Path, delimiter: str | None = None, encoding: str | None = None) -> None:
-        self.name: str | None = path.name
+        self.name = path.name
         self._file = TextFile(path, "CSV", encoding)
         self._may_be_western = encoding is None and self._file.copy is None
         self._is_utf8 = self._is_western = False
@@ -51,24 +51,18 @@ class CsvFile:
         usual = ["\t"] if ".tsv" in path.name.lower() else list(DELIMITERS.values())
         marks = [DELIMITERS[delimiter]] if delimiter else [stated] if len(stated) == 1 else usual
         self.delimiter = max(marks, key=lambda mark: _columns(text[start:], mark))
+        self.decimal_commas = None if self.delimiter == "," else self.delimiter == ";"
         names, length = self._header(text[start:], is_complete=len(head) < HEADER_BYTES)
         self._begin = len(text[: start + length].encode("utf-8", "surrogateescape"))
         self._is_empty = not text[start + length :].strip("\r\n")
         self.names = tuple(self._decoded(name.encode("utf-8", "surrogateescape")) for name in names)
 
     @property
-    def decided(self) -> dict[str, str]:
-        """What was found out about the file, where it is not what most files are."""
+    def decided(self) -> dict[str, str]:  # type: ignore[override] # the rows decide
         encoding = "Windows-1252" if self._is_western else self._file.encoding.upper()
         return {"encoding": encoding} if encoding not in ("UTF-8", "UTF-8-SIG") else {}
 
-    @property
-    def decimal_commas(self) -> bool | None:
-        """Whether a comma in a number is surely a decimal comma; None if most likely it is not."""
-        return None if self.delimiter == "," else self.delimiter == ";"
-
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
         return raising_each(self._batches(columns), self._refusal, on=FAILURES)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ import pyarrow as pa
 from timeveil.domain.wording import counted
 from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.columns import column_error
+from timeveil.reading.files import Source
 from timeveil.reading.session import Session
 from timeveil.reading.times import bounds_of
 
@@ -213,26 +214,23 @@ def _closed(connection: Any) -> None:
         connection.close()
 
 
-class DatabaseTable:
+class DatabaseTable(Source):
     """A table or view whose columns are read on demand, all of one state of the database."""
 
-    decided: ClassVar[dict[str, str]] = {}
-    decimal_commas = None
     site = "the database"
 
     def __init__(self, address: str, *, reads_only: bool = True) -> None:
         database, table = address_of(address)
         self.server = Server(database, reads_only=reads_only)
         self.server.find(table)
-        self.name: str | None = unquote(urlsplit(address).fragment)
+        self.name = unquote(urlsplit(address).fragment)
         self.kinds = {
             field.name: (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
             for field in self.server.table(f"SELECT * FROM {self.server.source} LIMIT 0").schema
         }
-        self.names: tuple[str, ...] = tuple(self.kinds)
+        self.names = tuple(self.kinds)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns, after a table without rows."""
         self.refuse_rounding(columns)
         yield from self.server.batches(self._query(columns))
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from timeveil.domain.wording import listed
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising
-from timeveil.reading.files import limits, read_error, refuse_columns, too_large
+from timeveil.reading.files import Source, limits, read_error, refuse_columns, too_large
 
 _FAILURES = (OSError, ValueError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 _CELL_BYTES = 100  # of a place in the sheet, in Rust and in Python
@@ -32,13 +32,11 @@ _SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
 _ITEM = re.compile(rb"<(?:\w+:)?si[\s/>]")
 
 
-class ExcelFile:
+class ExcelFile(Source):
     """A sheet of a workbook; the first one with cells if none is named."""
 
-    decimal_commas = None
-
     def __init__(self, path: Path, sheet: str | None = None) -> None:
-        self.name: str | None = path.name
+        self.name = path.name
         self._path = path
         with raising(self._refusal, on=_FAILURES):
             self._refuse_bombs()
@@ -50,7 +48,6 @@ class ExcelFile:
         refuse_columns(path.name, len(self.names))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
         schema = pa.schema([(column, pa.string()) for column in columns])
         yield schema.empty_table()
         positions = [self.names.index(column) for column in columns]

@@ -12,11 +12,12 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -54,6 +55,21 @@ class Limits:
         So a release below 10 MB stays below 500 MB, with what Python and the libraries take.
         """
         return max(self.unpacked // 32, self.ratio // 10 * (size - _SMALL))
+
+
+class Source:
+    """Where rows come from: a file, a table of a database, or an object of another library."""
+
+    name: str | None
+    names: tuple[str, ...]
+    decided: Mapping[str, str] = MappingProxyType({})
+    """What it found out about itself, such as the encoding, once the rows are read."""
+    decimal_commas: bool | None = None
+    """Whether a comma in a number is surely a decimal comma; None where that is not to be expected."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
+        raise NotImplementedError
 
 
 UNLIMITED = 1 << 60

@@ -22,7 +22,7 @@ import pyarrow as pa
 from timeveil.domain.stored import PrivateFolder, private_file
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError, raising
-from timeveil.reading.files import read_error, temporary_file_error
+from timeveil.reading.files import Source, read_error, temporary_file_error
 
 REMOTE = ("s3://", "gs://", "gcs://", "abfs://", "abfss://", "hdfs://")
 _SECRETS = ("access_key", "secret_key", "session_token", "account_key", "sas_token", "password")
@@ -46,7 +46,7 @@ class File(NamedTuple):
         return {key: None if value == _NULL else value for key, value in named.items()}
 
 
-class ManyFiles:
+class ManyFiles(Source):
     """Files with the same columns, one after the other; each is open only while it is read.
 
     Those of this machine are all looked at first, those of an object store when it is their turn.
@@ -55,9 +55,9 @@ class ManyFiles:
     def __init__(
         self, name: str, files: Sequence[File], read: Callable[[Path], Any], *, remote: bool
     ) -> None:
-        self.name: str | None = f"{name} ({counted(len(files), 'file')})"
+        self.name = f"{name} ({counted(len(files), 'file')})"
         self._files, self._read = files, read
-        self.decided: dict[str, str] = {}
+        self.decided = {}
         self._kinds: dict[str, pa.DataType] = {}
         for key in dict.fromkeys(key for file in files for key in file.partition):
             values = [value for file in files if (value := file.partition.get(key)) is not None]
@@ -66,7 +66,7 @@ class ManyFiles:
         with files[0].local() as path:
             first = read(path)
             self.names = self._columns(files[0], first)
-            self.decimal_commas: bool | None = first.decimal_commas
+            self.decimal_commas = first.decimal_commas
         self._is_open = remote
         for file in () if remote else files[1:]:
             with file.local() as path:
@@ -106,7 +106,7 @@ class ManyFiles:
                         what = f"has other types than `{self._files[0].name}` in {names}"
                         raise self._differs(file, what)
                     yield table
-                self.decided |= source.decided
+                self.decided = {**self.decided, **source.decided}
 
     def _differs(self, file: File, what: str) -> InputError:
         hint = (

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from timeveil.domain.stored import BATCH_ROWS
 from timeveil.errors import EngineError, InputError, TimeveilError, raising, raising_each
-from timeveil.reading.files import UNLIMITED, file_size, limits, read_error, refuse_columns, too_large
+from timeveil.reading.files import UNLIMITED, Source, file_size, limits, read_error, refuse_columns, too_large
 
 FAILURES = (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError)
 """What pyarrow raises on a file that is not Parquet, or whose column names are not text."""
@@ -41,22 +41,18 @@ _BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 
 _NO_PARQUET = (LookupError, TypeError, AttributeError, RecursionError)
 
 
-class ParquetTable:
+class ParquetTable(Source):
     """A Parquet file."""
 
-    decided: ClassVar[dict[str, str]] = {}
-    decimal_commas = None
-
     def __init__(self, path: Path) -> None:
-        self.name: str | None = path.name
+        self.name = path.name
         self._path = path
         self._refusal = partial(unreadable, path.name, "a Parquet file")
         with raising(self._refusal, on=FAILURES):
             self._file = OpenFile(path)
-        self.names: tuple[str, ...] = tuple(self._file.schema.names)
+        self.names = tuple(self._file.schema.names)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns, in order, after a table without rows."""
         for batch in raising_each(self._file.batches(columns), self._refusal, on=FAILURES):
             yield pa.Table.from_batches([batch])
 

@@ -1,8 +1,4 @@
-"""Where a table comes from: a file, a folder of files, or an object that another library made.
-
-Every source has the names of its columns and, with `batches`, the rows of some of them as Arrow tables. What
-it found out about itself, such as the encoding, is in `decided` once the rows are read.
-"""
+"""Where a table comes from: a file, a folder of files, or an object that another library made."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from datetime import date, datetime
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import ipc
@@ -25,7 +21,7 @@ from timeveil.reading import parquet_file as parquet
 from timeveil.reading.csv_file import CsvFile
 from timeveil.reading.database import DatabaseTable, is_address
 from timeveil.reading.excel_file import ExcelFile
-from timeveil.reading.files import file_size, limits, read_error, refuse_columns
+from timeveil.reading.files import Source, file_size, limits, read_error, refuse_columns
 from timeveil.reading.many_files import ManyFiles, is_remote, local_files, remote_files
 from timeveil.reading.text_file import PACKED, JsonLines
 
@@ -35,7 +31,7 @@ _ARROW_MAGIC = b"ARROW1"
 _ARROW_FRAME = re.compile(rb"\x04\x22\x4d\x18|[\x1e\x22-\x28]\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 
 
-class ArrowFile:
+class ArrowFile(Source):
     """An Arrow file (`.arrow`, `.feather`), or a stream in a file, read no further than the limits allow.
 
     A compressed buffer states what it unpacks to, before the mark with which its frame begins, and pyarrow
@@ -43,22 +39,18 @@ class ArrowFile:
     pyarrow returns is checked in full: offsets and codes in a file can point anywhere.
     """
 
-    decided: ClassVar[dict[str, str]] = {}
-    decimal_commas = None
-
     def __init__(self, path: Path) -> None:
-        self.name: str | None = path.name
+        self.name = path.name
         self._path = path
         self._refusal = partial(parquet.unreadable, path.name, "an Arrow file")
         with raising(self._refusal, on=_ARROW_FAULTS), pa.OSFile(str(path)) as file:
             self._is_indexed = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
             file.seek(0)
             self._schema = (ipc.open_file if self._is_indexed else ipc.open_stream)(file).schema
-            self.names: tuple[str, ...] = tuple(self._schema.names)
+            self.names = tuple(self._schema.names)
         refuse_columns(path.name, len(self.names))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns, in order, after a table without rows."""
         return raising_each(self._batches(columns), self._refusal, on=_ARROW_FAULTS)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -116,29 +108,14 @@ class Form(NamedTuple):
         return stated
 
 
-class Source(Protocol):
-    """What every source has."""
-
-    @property
-    def name(self) -> str | None: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def decided(self) -> dict[str, str]: ...
-    @property
-    def decimal_commas(self) -> bool | None: ...
-    def batches(self, columns: Sequence[str], /) -> Iterator[pa.Table]:
-        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
+@dataclass(frozen=True)
+class Frame(Source):
     """An object of another library; `select` returns some of its columns as an Arrow table or stream."""
 
     names: tuple[str, ...]
     select: Callable[[list[str]], Any]
     name: str | None = None
-    decided: dict[str, str] = field(default_factory=dict)
+    decided: Mapping[str, str] = field(default_factory=dict)
     decimal_commas: bool | None = None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:

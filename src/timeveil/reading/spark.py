@@ -18,7 +18,7 @@ from contextlib import suppress
 from importlib import import_module
 from os import environ
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -191,7 +191,6 @@ def _session() -> Any:
 class SparkTable:
     """A DataFrame, a table or a path; its columns are copied when `stage` is called."""
 
-    decided: ClassVar[dict[str, str]] = {}
     site = "Spark"
 
     def __init__(self, table: Any) -> None:

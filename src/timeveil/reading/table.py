@@ -33,8 +33,8 @@ from timeveil.errors import ParameterError, RolesError, TimeveilError, raising
 from timeveil.reading import columns
 from timeveil.reading.columns import DecimalCommas, FaultyRows, decoded_fields, emptied, without_nan
 from timeveil.reading.dates import Flags, Ints
-from timeveil.reading.files import temporary_file_error
-from timeveil.reading.sources import Form, Source, open_source
+from timeveil.reading.files import Source, temporary_file_error
+from timeveil.reading.sources import Form, open_source
 from timeveil.reading.spellings import Spellings, without_nameless
 from timeveil.reading.times import TimeColumn
 

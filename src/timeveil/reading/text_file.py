@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -74,8 +74,13 @@ class TextFile:
         """The file in UTF-8, where it is in another encoding."""
         with raising(self.refusal, on=FAILURES), self.open() as stream:
             mark = stream.read(2)
-        self.encoding = _known(encoding) or _MARKS.get(mark, "utf-8")
+        self.encoding = _MARKS.get(mark, "utf-8")
         """Of the file; what `open` gives is UTF-8."""
+        hint = 'write {encoding="cp1252"}, or utf-8, utf-16, latin-1'
+        error = ParameterError("`encoding` is not an encoding of text", hint=hint)
+        with raising(error, on=(LookupError, ValueError)):
+            "".encode(encoding or "utf-8")  # a codec that is not for text is a LookupError
+            self.encoding = codecs.lookup(encoding).name if encoding is not None else self.encoding
         if self.encoding not in ("utf-8", "utf-8-sig"):
             self.copy = self._in_utf8()
 
@@ -125,30 +130,16 @@ class TextFile:
         return folder
 
 
-def _known(encoding: str | None) -> str | None:
-    """The usual name of an encoding, or an error if it is none for text."""
-    if encoding is None:
-        return None
-    hint = 'write {encoding="cp1252"}, or utf-8, utf-16, latin-1'
-    error = ParameterError("`encoding` is not an encoding of text", hint=hint)
-    with raising(error, on=(LookupError, ValueError)):
-        "".encode(encoding)  # a codec that is not for text is a LookupError
-        return codecs.lookup(encoding).name
-
-
 _HEAD_ROWS = 1000
 _ROWS, _BYTES = 65_536, 1 << 24  # what is made into one table at a time, at most
 _LITERALS = {True: "true", False: "false"}
 
 
-class JsonLines:
+class JsonLines(files.Source):
     """A file of JSON lines."""
 
-    decided: ClassVar[dict[str, str]] = {}
-    decimal_commas = None
-
     def __init__(self, path: Path, encoding: str | None = None) -> None:
-        self.name: str | None = path.name
+        self.name = path.name
         self._file = TextFile(path, "JSON lines", encoding)
         kinds: dict[str, set[bool]] = {}
         for number, row in self._rows():
@@ -163,7 +154,6 @@ class JsonLines:
         self._lists = {name for name, lists in kinds.items() if True in lists}
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of some columns in tables of one schema; at least one table, which may be empty."""
         kinds = {name: pa.list_(pa.string()) if name in self._lists else pa.string() for name in columns}
         schema = pa.schema(list(kinds.items()))
         yield schema.empty_table()
