@@ -183,7 +183,10 @@ class _Look:
         return len(self.coded[column].values.drop_null())
 
     def proposal(self, source: str, command: str | None) -> Suggestion:
-        series, times = self._series(), self._times()
+        dated = [c for c in self.names if self.kinds[c] in ("date", "time")]
+        counts = [c for c in self.names if self.kinds[c] == "whole number" and c.lower() in UNITS]
+        series, times = self._series(), [c for c in dated if not looks.words_of(c) & looks.BORN]
+        times = times or counts[:1]
         fitting, reason = self._command(series, times)
         table = tables()[command or fitting]
         if command not in (None, fitting):
@@ -216,12 +219,6 @@ class _Look:
             if rank or (repeated and not words & (looks.SECRET | looks.ITEM)):
                 ranks[column] = rank
         return max(ranks, key=ranks.__getitem__) if ranks else None
-
-    def _times(self) -> list[str]:
-        dated = [c for c in self.names if self.kinds[c] in ("date", "time")]
-        times = [c for c in dated if not looks.words_of(c) & looks.BORN]
-        counts = (c for c in self.names if self.kinds[c] == "whole number" and c.lower() in UNITS)
-        return times or list(counts)[:1]
 
     def _series(self) -> list[str]:
         """The longest run of neighbouring columns of numbers whose names differ in digits alone."""

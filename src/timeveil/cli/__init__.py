@@ -40,16 +40,10 @@ __all__ = ["app", "main"]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _put_together = cache(typer.main.get_command)
-_PUBLISHING = (
-    command(Suggest),
-    profile,
-    *map(publishing_command, tables().values()),
-    command(ServiceStatus),
-    explore,
-)
+_METHODS = (*map(publishing_command, tables().values()), command(ServiceStatus))
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
 _OTHERS = (*map(command, (Serve, ShiftDates, SavedJob, Schema, Granularities, Hierarchy)), demo)
-_ALL: tuple[Any, ...] = (*_PUBLISHING, *_RELEASES, *_OTHERS)
+_ALL: tuple[Any, ...] = (command(Suggest), profile, *_METHODS, explore, *_RELEASES, *_OTHERS)
 _FUNCTIONS = {function.__name__.replace("_", "-"): function for function in _ALL}
 _SUMMARIES = {name: str(function.__doc__).split("\n", 1)[0] for name, function in _FUNCTIONS.items()}
 

@@ -42,8 +42,17 @@ def demo(
     from timeveil.datasets import clinic_visits
     from timeveil.jobs.publish import publish
     from timeveil.models.events.words.pictures import attack_picture
+    from timeveil.reading.files import temporary_file_error, translate_os_errors
 
-    output, folder = Output(), _folder(out)
+    output = Output()
+    if out is None:
+        with raising(temporary_file_error, on=OSError):
+            folder = Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
+    else:
+        folder = Path(out)
+        refuse_file(out, "the demo, with a ledger,", private=True)
+        with translate_os_errors(folder.name):
+            folder.mkdir()
     source, release, ledger = (str(folder / name) for name in ("visits.csv", "release", "visits.ledger"))
     run = Run(EventParameters, source, ROLES, {"k": K, "suppress": 0.01}, out=release, ledger=ledger)
     try:
@@ -59,18 +68,6 @@ def demo(
     output.print(_release_page(outcome, output.width))
     output.print(_attack_page(breach, outcome.release, folder))
     return 0 if outcome.verdict else 1
-
-
-def _folder(out: str | None) -> Path:
-    from timeveil.reading.files import temporary_file_error, translate_os_errors
-
-    if out is None:
-        with raising(temporary_file_error, on=OSError):
-            return Path(tempfile.mkdtemp(prefix="timeveil-demo-"))
-    refuse_file(out, "the demo, with a ledger,", private=True)
-    with translate_os_errors(Path(out).name):
-        Path(out).mkdir()
-    return Path(out)
 
 
 def _risk_page(risk: tv.Profile) -> str:

@@ -145,23 +145,18 @@ def argument(declared: Parameter, *, required: bool = False, ranges: bool = Fals
     elif declared.can_be_off or ranges:
         kind, default = str, None if ranges else str(default)
     needed = required or (declared.required and not ranges)
-    form = (
-        typer.Argument(metavar=declared.metavar, help=declared.meaning)
-        if declared.positional
-        else typer.Option(
+    form = typer.Argument(metavar=declared.metavar, help=declared.meaning)
+    if not declared.positional:
+        form = typer.Option(
             *names_of(declared),
             metavar=None if declared.kind == "flag" else metavar(declared, ranges=ranges),
             help=help_text(declared),
             show_default=default not in (None, False) and not several,
             autocompletion=(lambda: list(declared.choices)) if declared.choices else None,
         )
-    )
-    return Argument(
-        declared.name,
-        Argument.KEYWORD_ONLY,
-        annotation=Annotated[kind if needed else kind | None, form],
-        default=Argument.empty if needed else default,
-    )
+    annotation: Any = Annotated[kind if needed else kind | None, form]
+    default = Argument.empty if needed else default
+    return Argument(declared.name, Argument.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def names_of(declared: Parameter) -> list[str]:

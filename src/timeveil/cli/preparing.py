@@ -58,25 +58,18 @@ def profile(output: Output, **given: Any) -> int:
         risk, page = profile_run(run, progress)
     lines = page.lines(output.width)
     if isinstance(risk, tv.Profile):
-        lines = _risk_lines(risk, page, output.width)
+        from timeveil.models.events.words import profile_lines
+
+        width, recode = output.width, f"--k {risk.k} --recode"
+        heads = [("", "bits lost", "people singled out"), (recode, "per row", "by 2 known visits")]
+        losses = [(way.recode, cell("bits", way.bits), share(way.singled_out)) for way in risk.ways]
+        ways = aligned([*heads, *losses]) if losses else []
+        if risk.ways_left_out:
+            ways = wrapped(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.", width)
+        rows, verdict = (wrapped(sentence, width) for sentence in page.sentences)
+        lines = [*wrapped(page.title, width), *rows, "", *profile_lines(risk), "", *ways, "", *verdict]
     output.result("\n".join(lines), risk.as_dict())
     return 0 if risk.safe else VIOLATED
-
-
-def _risk_lines(risk: tv.Profile, page: Any, width: int) -> list[str]:
-    """The profile of events as a page, with the ways of recoding."""
-    from timeveil.models.events.words import profile_lines
-
-    losses = [
-        ("", "bits lost", "people singled out"),
-        (f"--k {risk.k} --recode", "per row", "by 2 known visits"),
-        *((way.recode, cell("bits", way.bits), share(way.singled_out)) for way in risk.ways),
-    ]
-    ways = aligned(losses) if risk.ways else []
-    if risk.ways_left_out:
-        ways = wrapped(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.", width)
-    rows, verdict = (wrapped(sentence, width) for sentence in page.sentences)
-    return [*wrapped(page.title, width), *rows, "", *profile_lines(risk), "", *ways, "", *verdict]
 
 
 class Suggest(FileForm, Command):

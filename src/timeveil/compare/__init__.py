@@ -321,21 +321,16 @@ def comparison_lines(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """The comparison as a page of text."""
     title = f"{counted(len(comparison.names), 'release')} side by side"
     tables = [line for table in _tables(comparison, width) for line in (*table, "")]
-    return [title, "", *tables, *numbered(_sentences(comparison), width)]
-
-
-def _sentences(comparison: Comparison) -> Iterator[str]:
-    """What the table cannot show."""
+    # What the table cannot show.
+    words = []
     if any(line.best for line in comparison.lines):
-        yield f"* marks the best on its line, where less is better. {_best_sentence(comparison)}"
+        words.append(f"* marks the best on its line, where less is better. {_best_sentence(comparison)}")
     for name, verdict in zip(comparison.names, comparison.verdicts, strict=True):
-        for violation in verdict.violations[:3]:
-            yield f"`{name}` is violated: {violation.message}."
-    if comparison.same_data == "agrees":
-        yield "The ledgers hold the same original: as many rows, and the same values in shared columns."
-    else:
-        yield "That these are releases of the same data is assumed; nothing here shows it."
-    yield from comparison.notes
+        words += (f"`{name}` is violated: {violation.message}." for violation in verdict.violations[:3])
+    agree = "The ledgers hold the same original: as many rows, and the same values in shared columns."
+    assumed = "That these are releases of the same data is assumed; nothing here shows it."
+    words.append(agree if comparison.same_data == "agrees" else assumed)
+    return [title, "", *tables, *numbered([*words, *comparison.notes], width)]
 
 
 def _best_sentence(comparison: Comparison) -> str:

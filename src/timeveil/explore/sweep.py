@@ -180,10 +180,8 @@ def _all(
     wrong = [result for result in results if isinstance(result, ParameterError)]
     if len(wrong) == len(results):
         raise wrong[0]
-    return tuple(
-        result if isinstance(result, Setting) else Setting(value, refused=result.message)
-        for value, result in zip(values, results, strict=True)
-    )
+    pairs = zip(values, results, strict=True)
+    return tuple(r if isinstance(r, Setting) else Setting(value, refused=r.message) for value, r in pairs)
 
 
 def _swept(explored: Sequence[str], options: Mapping[str, Any]) -> tuple[str, tuple[float, ...]]:

@@ -201,10 +201,8 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
     if any(entries.values()):
         return _open_slots(folder, entries, files=files, strict=strict)
     manifest, content = read_manifest(folder)
-    tables = {
-        name: opened_table(folder, schema_of(manifest, name), entry)
-        for name, entry in manifest["tables"].items()
-    }
+    entries_by_name = manifest["tables"].items()
+    tables = {name: opened_table(folder, schema_of(manifest, name), entry) for name, entry in entries_by_name}
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
     if strict and not is_well_formed(release):
         raise damaged(MANIFEST, _NO_RELEASE)
@@ -343,10 +341,9 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
     shared = _shared(first)
     stated = [release.manifest["parameters"] for release in ordered]
     # What a stream accepted or folded in any of its slots: it may begin to while it goes on.
-    exceptions = {
-        "accept_risk": sorted({name for parameters in stated for name in parameters.get("accept_risk", ())}),
-        "fold_spellings": any("fold_spellings" in parameters for parameters in stated),
-    }
+    accepted = sorted({name for parameters in stated for name in parameters.get("accept_risk", ())})
+    folds = any("fold_spellings" in parameters for parameters in stated)
+    exceptions = {"accept_risk": accepted, "fold_spellings": folds}
     parameters = shared["parameters"] | {name: value for name, value in exceptions.items() if value}
     manifest = {**shared, "parameters": parameters, "counts": {**totals, **span}}
     if "levels" in first.manifest:

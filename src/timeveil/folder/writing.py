@@ -1,7 +1,6 @@
 """Write a release folder, or a ledger file: complete and checked, or not at all.
 
-A release is written into a hidden folder that only its owner may enter, read back from the written bytes,
-compared with what was to be written, verified, and only then put in its place.
+A release is written into a hidden folder, read back, compared, verified, and only then put in its place.
 """
 
 from __future__ import annotations

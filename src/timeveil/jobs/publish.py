@@ -133,12 +133,10 @@ def _refuse_neighbour(run: Run, release: Release) -> None:
         return
     for folder in sorted(Path(run.out).absolute().parent.iterdir()):
         if set(instants) <= set(instants_of(folder)):
-            raise ParameterError(
-                f"`{folder.name}` in the same folder is a series release, it seems of the same people; "
-                "anyone who has both knows from the table who is alike, and from the counts how many",
-                hint="make the patterns from that release: give its folder as IN; or go on with {force=True}",
-                code="same-people",
-            )
+            message = f"`{folder.name}` in the same folder is a series release, it seems of the same people; "
+            message += "anyone who has both knows from the table who is alike, and from the counts how many"
+            hint = "make the patterns from that release: give its folder as IN; or go on with {force=True}"
+            raise ParameterError(message, hint=hint, code="same-people")
 
 
 def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
@@ -167,14 +165,9 @@ def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:
     refuse_empty(relation)
     progress("counting people", 0.5)
     calendar = values.get("definitions")
-    risk = profile(
-        relation,
-        values.get("k"),
-        values.get("granularities"),
-        None if calendar is None else from_toml(request.calendar_file(Path(calendar))),
-        ways=True,
-        **{name: values[name] for name in ("l", "slot", "min_support") if name in values},
-    )
+    definitions = None if calendar is None else from_toml(request.calendar_file(Path(calendar)))
+    more: dict[str, Any] = {name: values[name] for name in ("l", "slot", "min_support") if name in values}
+    risk = profile(relation, values.get("k"), values.get("granularities"), definitions, ways=True, **more)
     roles = run.roles
     known = [*roles.quasi_columns, *([roles.time] if roles.time and not fixed else [])]
     return risk, part(run.model, "words.profile").profile_summary(risk, relation.source or run.source, known)

@@ -201,14 +201,8 @@ def _near(path: Path, name: str) -> str:
     return str(path.parent / name) + ("/" if name.endswith("/") else "")
 
 
-def _run(
-    table: type[Parameters],
-    source: str,
-    values: Mapping[str, Any],
-    job: str | None = None,
-    settings: tuple[str, ...] = (),
-) -> Run:
-    """The run of values by name, whichever way they came."""
+def _run(table: type[Parameters], source: str, values: Mapping[str, Any], **job: Any) -> Run:
+    """The run of values by name, whichever way they came; a saved `job` has its path and its `settings`."""
 
     def among(names: Iterable[str]) -> dict[str, Any]:
         return {name: values[name] for name in names if name in values}
@@ -228,7 +222,7 @@ def _run(
     files |= {name: bool(values.get(name)) for name in ("explain", "dry_run")}
     files["series"] = () if job else tuple(columns.get("series", ()))
     files["service"] = {name: v for name, v in among(service_table(table)).items() if is_given(v)}
-    return Run(table, source, roles, arguments, job=job, settings=settings, **files)
+    return Run(table, source, roles, arguments, **job, **files)
 
 
 def load_toml(path: Path) -> dict[str, Any]:

@@ -27,13 +27,10 @@ def job_schema() -> dict[str, Any]:
             same = every.setdefault(key, value) == value
             every[key] = value if same else {"description": value.get("description", "")}
     every["command"] = {"enum": list(commands), "description": "Command whose options these are."}
-    cases = [
-        {
-            "if": {"properties": {"command": {"const": name}}, "required": ["command"] * (name != USUAL)},
-            "then": {"$ref": f"#/definitions/{name}"},
-        }
-        for name in commands
-    ]
+    cases = []
+    for name in commands:
+        case = {"properties": {"command": {"const": name}}, "required": ["command"] * (name != USUAL)}
+        cases.append({"if": case, "then": {"$ref": f"#/definitions/{name}"}})
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "timeveil job",

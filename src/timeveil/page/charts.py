@@ -23,8 +23,7 @@ from timeveil.page.wording import percent, shortened
 
 Integers = NDArray[np.int64]
 _MARGIN, _LONGEST_NAME = 24, 44
-_DISTINCT_SIZES = 12
-"""Up to this many different sizes have a bar each; more are counted in ranges that double."""
+_DISTINCT_SIZES = 12  # up to so many have a bar each; more are counted in ranges that double
 _COLUMNS = 60  # at most this many columns fit side by side; more are added up
 _WIDEST, _NUMBERED = 46, 22  # width of a column at most, and from which on it has room for its number
 _BOX, _LAYER, _BETWEEN, _AROUND = 30.0, 66.0, 26.0, 28.0
@@ -173,16 +172,13 @@ def pair_chart(
 
 
 def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
-    """How many groups have each size; where sizes differ widely, ranges from `least` on that double."""
-    return bar_chart(title, subtitle, _by_size(sizes, least, unit)) if len(sizes) else None
+    """How many groups have each size; where sizes differ widely, ranges from `least` on that double.
 
-
-def _by_size(sizes: Integers, least: int, unit: str) -> dict[str, int]:
-    """Groups by size.
-
-    >>> _by_size(np.array([2, 2, 3]), 2, "row"), _by_size(np.array([5, 6, 11, 30]), 5, "row")
-    ({'2 rows': 2, '3 rows': 1}, {'5 to 9 rows': 2, '10 to 19 rows': 1, '20 to 39 rows': 1})
+    >>> size_chart("Groups", "", np.array([5, 6, 11, 30]), 5, "row").description
+    '5 to 9 rows: 2; 10 to 19 rows: 1; 20 to 39 rows: 1.'
     """
+    if not len(sizes):
+        return None
     low, high = int(sizes.min()), int(sizes.max())
     edges = list(range(low, high + 2)) if high - low < _DISTINCT_SIZES else _doubling_edges(least, high)
     # Ranges below the smallest size would be empty bars.
@@ -192,7 +188,7 @@ def _by_size(sizes: Integers, least: int, unit: str) -> dict[str, int]:
     counts, _ = np.histogram(sizes, bins=[*edges[:-1], edges[-1] - 0.5])
     plural = unit if unit.endswith("s") else f"{unit}s"
     names = [f"{spans} {unit if spans == '1' else plural}" for spans in range_names(edges)]
-    return dict(zip(names, counts.tolist(), strict=True))
+    return bar_chart(title, subtitle, dict(zip(names, counts.tolist(), strict=True)))
 
 
 def range_names(edges: Sequence[int]) -> list[str]:

@@ -106,10 +106,7 @@ class Report(Shown):
     def as_dict(self) -> dict[str, Any]:
         """The report as data."""
         words = {name: getattr(self, name) for name in ("title", "kind", "notice", "model", "holds")}
-        sections = [
-            {"heading": section.heading, "blocks": [block.data() for block in section.blocks]}
-            for section in self.sections
-        ]
+        sections = [{"heading": s.heading, "blocks": [b.data() for b in s.blocks]} for s in self.sections]
         stated = {"stated": dict(self.stated), "signatures": list(self.signatures)}
         summary = {"summary": list(self.summary), "caveat": self.caveat}
         return {**words, **stated, **summary, "sections": sections}
@@ -141,10 +138,8 @@ class Report(Shown):
 
 def page_style() -> str:
     """All rules: of the page, in light and dark colours, and of the pictures in it."""
-    light, dark = (
-        ":root{" + ";".join(f"--{name}:{pair[theme]}" for name, pair in COLOURS.items()) + "}"
-        for theme in (0, 1)
-    )
+    pairs = [[f"--{name}:{colour}" for colour in pair] for name, pair in COLOURS.items()]
+    light, dark = (":root{" + ";".join(rules) + "}" for rules in zip(*pairs, strict=True))
     rules = (files("timeveil") / "page" / "report.css").read_text("utf-8")
     return f"{light}\n@media screen and (prefers-color-scheme:dark){{\n{dark}\n}}\n{rules}{stylesheet()}"
 

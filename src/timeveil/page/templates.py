@@ -117,9 +117,14 @@ def letter(words: str, guarantee: Guarantee, manifest: Mapping[str, Any]) -> str
     context = {"guarantee": guarantee, "manifest": manifest, "exposure": None, "measured": False}
     more = {"limits": limits(words, **context), "columns": lines}
     body = _environment(_plain).get_template(f"{words}/readme.j2").render({**context, **more})
-    first = "A release made with timeveil, and how to read it"
-    parts = [first, *(part for part in body.split("\n\n") if part.strip())]
-    return "\n\n".join(_wrapped(part.strip("\n")) for part in parts) + "\n"
+    paragraphs = ["A release made with timeveil, and how to read it"]
+    for part in (part.strip("\n") for part in body.split("\n\n") if part.strip()):
+        if "\n  " in part or part.startswith("  "):  # indented lines, such as those of a list
+            paragraphs.append("\n".join(line.rstrip() for line in part.split("\n") if line.strip()))
+        else:
+            plain, indent = " ".join(part.split()), "  " if part.startswith("- ") else ""
+            paragraphs.append(textwrap.fill(plain, 90, subsequent_indent=indent, break_on_hyphens=False))
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def column_meaning(manifest: Mapping[str, Any], column: Mapping[str, Any]) -> str:
@@ -132,14 +137,6 @@ def column_meaning(manifest: Mapping[str, Any], column: Mapping[str, Any]) -> st
     if level and "steps" in manifest:
         return f"{meaning}; generalised as the step says"
     return f"{meaning}; generalised to {visible(level)}" if level else meaning
-
-
-def _wrapped(paragraph: str) -> str:
-    """A paragraph to the width of a letter; indented lines, such as those of a list, stay as they are."""
-    if "\n  " in paragraph or paragraph.startswith("  "):
-        return "\n".join(line.rstrip() for line in paragraph.split("\n") if line.strip())
-    words, indent = " ".join(paragraph.split()), "  " if paragraph.startswith("- ") else ""
-    return textwrap.fill(words, 90, subsequent_indent=indent, break_on_hyphens=False)
 
 
 @cache
@@ -210,11 +207,10 @@ class ReleaseFacts:
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
         """The source, the promise, columns that were dropped, and entries of the manifest."""
-        return {
-            "source": None if self.original is None else self.original.source,
-            "dropped": [] if self.original is None else list(self.original.dropped),
-            **{name: self.manifest[name] for name in ("guarantee", "counts", *entries)},
-        }
+        original = self.original
+        origin = (None, []) if original is None else (original.source, list(original.dropped))
+        stated = {name: self.manifest[name] for name in ("guarantee", "counts", *entries)}
+        return {"source": origin[0], "dropped": origin[1], **stated}
 
     def examples(self) -> list[str]:
         """Sentences with values, only on request and for the custodian alone."""

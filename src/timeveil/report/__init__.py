@@ -90,13 +90,9 @@ def sentences_of(facts: Any) -> tuple[list[str], list[str]]:
 def limits_of(facts: Any) -> list[templates.Limit]:
     """What a release does not protect, with numbers where the ledger gives them."""
     manifest = facts.manifest
-    return templates.limits(
-        words(manifest["model"]),
-        guarantee=facts.guarantee,
-        manifest=manifest,
-        exposure=facts.exposure,
-        measured=facts.ledger is not None and bool(manifest["counts"].get("rows", 1)),
-    )
+    context = {"guarantee": facts.guarantee, "manifest": manifest, "exposure": facts.exposure}
+    measured = facts.ledger is not None and bool(manifest["counts"].get("rows", 1))
+    return templates.limits(words(manifest["model"]), **context, measured=measured)
 
 
 def report(
@@ -135,10 +131,8 @@ def report(
         context = _context(verified, evidence, progress, particulars)
         # What others decided about the release is beside the ledger.
         decisions = sign_offs(ledger, verified.hash_of_all) if isinstance(ledger, str | Path) else []
-        context["signed"] = [
-            f"{capital(decision.decision)} by {name(decision.name)} on {decision.at}: {decision.reason}"
-            for decision in decisions
-        ]
+        signed = (f"{capital(d.decision)} by {name(d.name)} on {d.at}: {d.reason}" for d in decisions)
+        context["signed"] = list(signed)
     else:
         # A release that does not keep its promise has no numbers worth reporting, so only that is said.
         title, template, context = "a release that violates its promise", "report/violated.md.j2", {}
@@ -225,10 +219,8 @@ def column_tables(release: Release) -> list[Table]:
 def parameter_table(release: Release) -> Table:
     """The parameters that the manifest states, and what they mean."""
     meaning = meanings(release.manifest["model"])
-    rows = [
-        (name(parameter), _setting(value), meaning.get(parameter, ""))
-        for parameter, value in canonical(release.manifest)["parameters"].items()
-    ]
+    stated = canonical(release.manifest)["parameters"].items()
+    rows = [(name(parameter), _setting(value), meaning.get(parameter, "")) for parameter, value in stated]
     return Table("Parameters of the run", ("parameter", "set to", "meaning"), rows, words=3)
 
 

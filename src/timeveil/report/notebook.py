@@ -108,15 +108,14 @@ def _first_rows(release: Release, name: str) -> str:
     total, columns = part_of.num_rows, part_of.schema.names
     names = columns[:COLUMNS]
     rows = [] if first is None else first.slice(0, ROWS).select(names).to_pylist()
-    cells = [[_cell(row[column]) for column in names] for row in rows]
+    cells = [[shortened(_cell(row[column]), 60) for column in names] for row in rows]
     size = f"{counted(total, 'row')}, {counted(len(columns), 'column')}"
     caption = f"{name}: {size}" + (", the first of each" if total > ROWS or len(columns) > COLUMNS else "")
     return Table(caption, [visible(column) for column in names], cells, words=len(names)).html(0)
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else f"{value:g}" if isinstance(value, float) else visible(value)
-    return shortened(text, 60)
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else visible(value)
 
 
 def _image(picture: Picture | None) -> str:
