@@ -272,7 +272,8 @@ class Scores:
         self.least_gain = ROUNDING * (1 + price)
         layout = seats.layout
         self._size = np.diff(layout.groups).astype(np.float32)
-        self._low, self._high = _without_each(seats.values, layout.groups, seats.group)
+        self._low = _lowest_of_others(seats.values, layout.groups, seats.group)
+        self._high = -_lowest_of_others(-seats.values, layout.groups, seats.group)
         self.wide = self._size * _lengths(np.subtract(*run_ranges(seats.values, layout.groups)))
         # The most that a group can gain in width when the series of a seat leaves it.
         self._most_gain = self.wide[seats.group] - self._size[seats.group] * _lengths(self._high - self._low)
@@ -280,7 +281,8 @@ class Scores:
         self._others = sums[seats.subgroup] - seats.shapes
         self._preserved = self._expected = _lengths(sums)
         if fits:
-            self._lowest, self._highest = _without_each(seats.positions, layout.subgroups, seats.subgroup)
+            self._lowest = _lowest_of_others(seats.positions, layout.subgroups, seats.subgroup)
+            self._highest = -_lowest_of_others(-seats.positions, layout.subgroups, seats.subgroup)
             self._tags = fits.tags[seats.row]
             members = np.add.reduceat(self._tags, layout.subgroups[:-1])
             self._other_members = members[seats.subgroup] - self._tags
@@ -345,12 +347,8 @@ class Scores:
         return change
 
 
-def _without_each(values: Floats, bounds: Labels, run: Labels) -> tuple[Floats, Floats]:
-    """Per row the lowest and highest values of the others of its run."""
-    return _lowest_of_others(values, bounds, run), -_lowest_of_others(-values, bounds, run)
-
-
 def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
+    """Per row the lowest values of the others of its run."""
     # The lowest of the others is that of the run, except for the one row that alone attains it.
     lowest: Floats = np.minimum.reduceat(values, bounds[:-1])[run]
     reached = values == lowest

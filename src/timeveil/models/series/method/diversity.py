@@ -55,7 +55,14 @@ def diversified(
         if parameters.l_method == "perturb":
             column = _perturbed(name, column, values, rows, parameters.epsilon or 0.0, chance)
         else:
-            _refuse_few(name, len(occurring), l)
+            if len(occurring) < max(FEW, TIMES * l):
+                different = counted(len(occurring), "different value")
+                raise ParameterError(
+                    f"column `{name}` has {different} among the published series, fewer than "
+                    f"{max(FEW, TIMES * l)}, too few to exchange them",
+                    hint='form cells of different values with {l_method="group"}',
+                    facts={"column": name, "different": len(occurring)},
+                )
             lender = np.arange(len(values))
             lender[rows] = _lenders(values, occurring[_moved(rank, cell, rows, l, chance)], cell, chance)
             column = column.take(pa.array(lender))
@@ -70,40 +77,25 @@ def columns_to_group(
     """The columns whose values stay, so that cells must be formed for them: categories, or all by request."""
     if parameters.l is None:
         return ()
-    if parameters.l_method == "group":
-        return _complete(attributes, names)
-    least = max(FEW, TIMES * parameters.l)
-    values = {name: _numbers(name, attributes[name]) for name in names if _is_number(name, attributes[name])}
-    few = [name for name in names if name not in values or len(np.unique(values[name])) < least]
+    least, few = max(FEW, TIMES * parameters.l), list(names)
+    if parameters.l_method != "group":
+        few = [name for name in names if _different(name, attributes[name]) < least]
     if parameters.l_method == "perturb" and len(few) == len(names):
         message = "no sensitive column has enough different numbers to perturb; cells are formed instead"
         raise ParameterError(message, hint="leave {l_method} and {epsilon} out")
-    return _complete(attributes, few)
-
-
-def _complete(attributes: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns that lack no value: a missing one hides nobody among those who have one."""
-    for name in names:
+    for name in few:  # a missing value hides nobody among those who have one
         _refuse_lacking(name, attributes[name].null_count)
-    return tuple(names)
+    return tuple(few)
 
 
-def _is_number(name: str, column: pa.ChunkedArray) -> bool:
+def _different(name: str, column: pa.ChunkedArray) -> int:
+    """How many different numbers a column has; 0 if they are categories."""
     try:
-        return numbers(name, column) is not None
+        numbers(name, column)
     except InputError as error:
-        return bool(error.facts.get("long"))
-
-
-def _refuse_few(name: str, different: int, l: int) -> None:
-    """A column of many values may have few among the series that are published."""
-    if different < max(FEW, TIMES * l):
-        raise ParameterError(
-            f"column `{name}` has {counted(different, 'different value')} among the published series, fewer "
-            f"than {max(FEW, TIMES * l)}, too few to exchange them",
-            hint='form cells of different values with {l_method="group"}',
-            facts={"column": name, "different": different},
-        )
+        if not error.facts.get("long"):
+            return 0
+    return len(np.unique(_numbers(name, column)))
 
 
 def _numbers(name: str, column: pa.ChunkedArray) -> Matrix:

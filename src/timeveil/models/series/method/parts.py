@@ -34,14 +34,8 @@ from timeveil.models.series.method.partition import (
 )
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection
-from timeveil.recoding.groups import (
-    Ladder,
-    deepest,
-    hierarchies_for,
-    listed_levels,
-    partition,
-    usual_hierarchy,
-)
+from timeveil.recoding import groups
+from timeveil.recoding.groups import Ladder
 from timeveil.symbols import z_normalised
 
 REGION = 8  # series of a region at least, in multiples of k
@@ -53,23 +47,22 @@ Formed = Callable[[Labels, Progress], Partition]  # the groups of some series al
 
 def require_k_series(collection: Collection, k: int) -> None:
     """Refuse tables of fewer than k series, or of which one person has too many."""
-    series = collection.size
-    most = 1 if collection.person is None or not series else int(np.bincount(collection.person).max())
-    if most > 1 and series // most < k:
+    series, most = collection.size, 1
+    if series and collection.person is not None:
+        most = int(np.bincount(collection.person).max())
+    people = series // most
+    if people >= k:
+        return
+    count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
+    hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
+    message = f"the table holds {count}, so no envelope can be shared by {k}"
+    hint = hints.get(series, f"lower {{k}} to at most {people}")
+    if most > 1:
         share = f"one person has {most:,} of {series:,} series, more than 1 in {k}"
-        raise InfeasibleError(
-            f"{share}, so they cannot all be in groups of {k} different people",
-            hint=f"lower {{k}} to at most {series // most}, or leave out some series of that person",
-            code="too-few-people",
-            facts={"people": series // most, "k": k, "best_k": series // most},
-        )
-    if series < k:
-        count = {0: "no series", 1: "one series"}.get(series, f"{series:,} series")
-        hints = {0: "check that it is the right table", 1: "one series alone cannot be protected"}
-        message = f"the table holds {count}, so no envelope can be shared by {k}"
-        hint = hints.get(series, f"lower {{k}} to at most {series}")
-        facts = {"people": series, "k": k, "best_k": series}
-        raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
+        message = f"{share}, so they cannot all be in groups of {k} different people"
+        hint = f"lower {{k}} to at most {people}, or leave out some series of that person"
+    facts = {"people": people, "k": k, "best_k": people}
+    raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
 def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
@@ -112,10 +105,10 @@ class Quasi:
     def __init__(
         self, attributes: pa.Table, names: tuple[str, ...], sources: Mapping[str, Any] | None
     ) -> None:
-        hierarchies = hierarchies_for(names, sources)
+        hierarchies = groups.hierarchies_for(names, sources)
         self.ladders, self._paths = list[Ladder](), list[Labels]()
         for name in names:
-            usual = usual_hierarchy(attributes.schema.field(name).type)
+            usual = groups.usual_hierarchy(attributes.schema.field(name).type)
             ladder = Ladder(name, hierarchies.get(name) or usual)
             ladder.learn(attributes[name])
             self.ladders.append(ladder)
@@ -125,7 +118,7 @@ class Quasi:
         """The region of each of these series, from 0."""
         region = np.zeros(len(rows), np.int64)
         paths = [path[:, rows] for path in self._paths]
-        parts = partition(paths, region, REGION * k, 1, range(len(paths))) if paths else ()
+        parts = groups.partition(paths, region, REGION * k, 1, range(len(paths))) if paths else ()
         for number, (members, _) in enumerate(parts):
             region[members] = number
         return region
@@ -136,12 +129,12 @@ class Quasi:
         for ladder, path in zip(self.ladders, self._paths, strict=True):
             labels, texts = [], np.full(len(group), None, object)
             for members in np.split(rows, bounds[1:-1]):
-                depth = deepest(path[:, members], 0)
+                depth = groups.deepest(path[:, members], 0)
                 labels.append(ladder.label(depth, path[depth, members[0]]))
                 texts[members] = labels[-1].text
             index = attributes.column_names.index(ladder.name)
             attributes = attributes.set_column(index, ladder.name, pa.array(texts, pa.string()))
-            levels[ladder.name] = listed_levels(ladder, labels)
+            levels[ladder.name] = groups.listed_levels(ladder, labels)
         return attributes, levels
 
     @property

@@ -21,24 +21,21 @@ def profile_summary(risk: SeriesProfile, source: str, _known: Sequence[str] = ()
     verdict = f"holds: {risk.k} series share every value at every instant."
     if not risk.already_anonymous:
         verdict = f"not yet {risk.k}-anonymous: the table shows how many series are alone or nearly so."
-    lines = {each.digits: [each.alone] for each in risk.known if each.instants == instants[0]}
+    lines = {each.digits: list[float]() for each in risk.known}
     for each in risk.known:
-        if each.instants != instants[0]:
-            lines[each.digits].append(each.alone)
+        lines[each.digits].append(each.alone)
     rows_of_table = [(_precision(digits), *shares) for digits, shares in lines.items()]
     head = ("values known", *(counted(number, "instant") for number in instants))
     table = Table("Share of series that are the only one with the values known", head, rows_of_table)
-    two = next(each for each in risk.known if each.digits is None and each.instants == instants[-1])
+    below = {(each.instants, each.digits): each.below_k for each in risk.known}
+    bars = {f"{counted(number, 'instant')}, {_precision(digits)}": b for (number, digits), b in below.items()}
     picture = bar_chart(
         f"Series that fewer than {risk.k} share",
         "Share of series, by how many neighbouring instants are known and how precisely.",
-        {
-            f"{counted(each.instants, 'instant')}, {_precision(each.digits)}": each.below_k
-            for each in risk.known
-        },
-        colours={f"{counted(e.instants, 'instant')}, {_precision(e.digits)}": RISK for e in risk.known},
+        bars,
+        colours=dict.fromkeys(bars, RISK),
         label=percent,
-        strong=f"{counted(two.instants, 'instant')}, {_precision(None)}",
+        strong=f"{counted(instants[-1], 'instant')}, {_precision(None)}",
     )
     return Summary(
         [rows, verdict], table, f"{source} -> what known values reveal to an outsider", picture=picture
