@@ -48,7 +48,6 @@ GROUP, PATTERN, LEVEL = "group", "pattern", "level"
 """Names of published columns; a release without patterns has only the first."""
 SLACK = 1e-9  # the rounding error of a z-normalised value; cells are taken to be this much wider
 
-_PARTS = ("values", "pattern")
 _SYMBOLS = np.full(256, -1, dtype=np.int16)
 _SYMBOLS[np.frombuffer(LETTERS.encode(), np.uint8)] = np.arange(MOST_LEVELS)
 
@@ -260,26 +259,24 @@ def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> Bounds:
 def _read(release: Release) -> Published:
     stated = release.manifest["series"]
     instants = tuple(str(name) for name in stated["instants"])
-    index = {name: number for number, name in enumerate(instants)}
     representation = representation_of(release.manifest.get("parameters", {}), len(instants))
-    place = {name: number for number, name in enumerate(representation.names(instants))}
+    names_of = {"values": instants, "pattern": representation.names(instants)}
+    if any(len(set(names)) < len(names) for names in (instants, *map(stated.get, names_of))):
+        raise ValueError
+    numbers_of = [{name: number for number, name in enumerate(names)} for names in names_of.values()]
     values, features = (
         np.array([numbers[name] for name in stated[part]], np.int64)
-        for part, numbers in zip(_PARTS, (index, place), strict=True)
+        for part, numbers in zip(names_of, numbers_of, strict=True)
     )
-    # Symbols of several instants are published all or none.
-    pattern = (
-        np.sort(features) if representation.of_instants else np.arange(len(instants) * bool(len(features)))
-    )
+    pattern = np.sort(features)
+    if not representation.of_instants:
+        # Symbols of several instants are published all or none.
+        pattern = np.arange(len(instants) * bool(len(features)))
+        if len(features) not in (0, len(names_of["pattern"])):
+            raise ValueError
     names = [columns_of(release, role) for role in ("low", "high", "mean")]
-    twice = any(len(set(stated[part])) != len(stated[part]) for part in ("instants", *_PARTS))
     ends = ["lo", "hi", "mean"] if names[2] else ["lo", "hi"]
-    partly = not representation.of_instants and len(features) not in (0, len(place))
-    if (
-        twice
-        or partly
-        or names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]
-    ):
+    if names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]:
         raise ValueError
     numbers, bounds, means = np.zeros(0, np.int64), np.zeros((0, len(values))), np.zeros((0, len(names[2])))
     symbols = np.zeros((0, len(features)), np.int16)

@@ -240,11 +240,9 @@ class _SensitiveColumn:
         begins = np.searchsorted(run, np.arange(len(rows)))
         self._least, self._most = value[begins], value[np.append(begins[1:], len(run)) - 1]
         self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
-        exchanged = (
-            name in release.manifest["series"]["perturbed"]
-            and "epsilon" not in release.manifest["parameters"]
-        )
-        if exchanged and release.guarantee.as_dict().get("l"):
+        is_exchanged = name in release.manifest["series"]["perturbed"]
+        is_exchanged &= "epsilon" not in release.manifest["parameters"]
+        if is_exchanged and release.guarantee.as_dict().get("l"):
             people, most = evidence.records.released, rows // promised(release, "l")
             true = np.sort(evidence.records.run[people] * self._size + before.codes[people])
             truly = np.searchsorted(true, self._keys[:-1], "right") - np.searchsorted(true, self._keys[:-1])
@@ -283,7 +281,7 @@ def _unperturbed(released: pa.ChunkedArray, original: pa.ChunkedArray) -> pa.Chu
         return released
     order = np.argsort(numbers, kind="stable")
     numbers = numbers[order]
-    after = np.clip(np.searchsorted(numbers, values), 0, len(numbers) - 1)
+    after = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
     before = np.maximum(after - 1, 0)
     nearer = np.abs(values - numbers[before]) <= np.abs(numbers[after] - values)
     return original.take(pa.array(order[np.where(nearer, before, after)]))

@@ -62,10 +62,9 @@ SENTENCES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of a release: the rows of one group with one pattern at one level, which look the same.
+    """The rows of one group with one pattern at one level are a cell, numbered from 0 in order of appearance.
 
-    Cells are numbered from 0 in order of appearance. `of_row` is the cell of each row; the other arrays have
-    an entry per cell.
+    `of_row` is the cell of each row; the other arrays have an entry per cell.
     """
 
     of_row: Integers
@@ -124,10 +123,7 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
 
 
 def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integers, Integers | None]:
-    """Group and cell of every series, `ABSENT` if suppressed; no cells if the ledger's are not the published.
-
-    Subgroups of a ledger are numbered as cells are published.
-    """
+    """Group and cell of every series, `ABSENT` if suppressed; no cells where the ledger's are others."""
     findings.check("every series is in one group and one subgroup, or withheld")
     series, original = evidence.series, evidence.private.original
     inside, split = series.of_row != ABSENT, np.zeros(len(series.row), dtype=bool)

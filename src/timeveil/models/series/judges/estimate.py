@@ -113,10 +113,7 @@ def estimated_ranges(published: Published, instants: Integers, domain: Range = (
 def estimated_symbols(
     published: Published, instants: Integers, domain: Range = (None, None)
 ) -> tuple[Symbols, Symbols]:
-    """Per run and instant the symbol whose values overlap the envelope most, and per run its level.
-
-    The level is that of the run; the median of its levels where each instant has one.
-    """
+    """Per run and instant the symbol whose values overlap the envelope most, and per run its level."""
     neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
     if neither:
         message = f"neither values nor symbols of {', '.join(neither[:12])} were published"
@@ -248,10 +245,7 @@ class Scaling:
 
 
 def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:
-    """The scaling of series: one row per series, one column per instant; bounds may be infinite.
-
-    All values of a series are within a stretch of length `span`.
-    """
+    """The scaling of series whose values are within a stretch of length `span`; bounds may be infinite."""
     bounds = np.concatenate([low, high], axis=1)
     finite = np.isfinite(bounds)
     number = np.maximum(finite.sum(axis=1), 1)

@@ -224,10 +224,7 @@ class ReleaseSummary:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Answers to some questions: how many series fit, the estimate, and of a set of rows its hits.
-
-    The estimate is the size of the set where the answer is one.
-    """
+    """Answers to questions: how many series fit, the estimate or the size of a set of rows, its hits."""
 
     truth: Floats
     guess: Floats

@@ -66,21 +66,18 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> SeriesProfile:
     size, width = matrix.shape
     known = []
     for digits in DIGITS:
-        codes = (
-            np.column_stack([_codes(column, digits) for column in matrix.T])
-            if size
-            else np.zeros((0, width), np.int64)
-        )
+        codes = np.zeros(matrix.shape, np.int64)
+        for number, column in enumerate(matrix.T if size else ()):
+            codes[:, number] = _codes(column, digits)
         for instants in dict.fromkeys(min(number, width) for number in (1, 2, 3, width)):
             alone, below = _shares(codes, instants, k)
             known.append(Knowledge(instants, digits, alone, below))
     everyone = int(series.of_row.max(initial=-1)) + 1
-    people = relation.rows if relation.roles.series else len(np.unique(_people(relation)))
+    people = relation.rows
+    if not relation.roles.series:
+        column = relation.table[relation.respondent].combine_chunks().dictionary_encode()
+        people = len(np.unique(np.asarray(column.indices)))
     return SeriesProfile(k, size, max(people - everyone, 0), width, tuple(known))
-
-
-def _people(relation: Relation) -> Any:
-    return np.asarray(relation.table[relation.respondent].combine_chunks().dictionary_encode().indices)
 
 
 def _codes(column: Floats, digits: int | None) -> Integers:

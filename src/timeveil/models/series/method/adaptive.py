@@ -262,10 +262,7 @@ def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
 
 
 class Scores:
-    """What follows from who sits where, worked out anew after swaps, and what further swaps would change.
-
-    With `fits`, subgroups are scored by their patterns.
-    """
+    """What further swaps would change; with `fits`, subgroups are scored by their patterns."""
 
     def __init__(self, seats: Seats, price: float, fits: Fits | None = None) -> None:
         self.seats, self.price, self.fits = seats, price, fits

@@ -89,7 +89,10 @@ def start(series: Series, k: int, p: int, weight: float, progress: Progress) -> 
     sample, sample_axes = series, axes
     if len(series.values) > TRY_ALL_ROWS:
         progress("sampling", 0.0)
-        sample = _sample(series, axes)
+        # Cells of near rows, spread over the whole.
+        order, cells, _ = balanced_cut(axes.features(series, 0.0), np.array([0, len(series.values)]), CELL)
+        chosen = np.linspace(0, len(cells) - 2, SAMPLE_CELLS).astype(np.int64)
+        sample = series.take(np.concatenate([order[cells[cell] : cells[cell + 1]] for cell in chosen]))
         sample_axes = Axes(sample)
     unit, tried = 0.0, list[tuple[float, float | None, Layout]]()
     for number, lean in enumerate((*LEANS, None)):
@@ -102,13 +105,6 @@ def start(series: Series, k: int, p: int, weight: float, progress: Progress) -> 
     _, lean, layout = min(tried, key=lambda candidate: candidate[0])
     # A layout of a sample only chose the lean; all rows are arranged by it now.
     return (layout if sample is series else _arranged(series, axes, lean, k, p)), unit
-
-
-def _sample(series: Series, axes: Axes) -> Series:
-    """Cells of near rows, spread over the whole."""
-    order, cells, _ = balanced_cut(axes.features(series, 0.0), np.array([0, len(series.values)]), CELL)
-    chosen = np.linspace(0, len(cells) - 2, SAMPLE_CELLS).astype(np.int64)
-    return series.take(np.concatenate([order[cells[cell] : cells[cell + 1]] for cell in chosen]))
 
 
 def _arranged(series: Series, axes: Axes, lean: float | None, k: int, p: int) -> Layout:
