@@ -218,8 +218,8 @@ class Segments(Representation):
     def weights(self, weights: Numbers, _drift: float) -> tuple[Numbers, float]:
         sums = np.add.reduceat(weights, self._starts)
         # What the means leave open: squares of z-normalised values add up to their number.
-        rest = weights - self.sequence(sums / self._lengths)
-        return sums, float(np.linalg.norm(rest)) * math.sqrt(self.count)
+        remainder = weights - self.sequence(sums / self._lengths)
+        return sums, float(np.linalg.norm(remainder)) * math.sqrt(self.count)
 
 
 class Slopes(Representation):

@@ -108,8 +108,8 @@ class Published:
         if self.representation.of_instants:
             return instants, self.pattern
         unknown = self.representation.features(np.eye(self.size)[self.others(instants)])
-        shown = np.arange(unknown.shape[1] if len(self.pattern) else 0)
-        return np.flatnonzero(~unknown.any(axis=0)), shown
+        published = np.arange(unknown.shape[1] if len(self.pattern) else 0)
+        return np.flatnonzero(~unknown.any(axis=0)), published
 
     def cells(self, slack: float = 0.0) -> Cells:
         """What the symbols of each run allow; anything without one."""

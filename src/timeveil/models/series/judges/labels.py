@@ -43,9 +43,9 @@ def check_contents(evidence: Evidence, group: Integers, findings: Findings) -> N
         # The label of a group is that of any of its runs.
         labels, run = evidence.run_labels(name), np.zeros(int(groups.max(initial=0)) + 1, np.int64)
         run[groups] = np.arange(len(groups))
-        shown = Coded(labels.codes[run[group[inside]]], labels.values)
+        labelled = Coded(labels.codes[run[group[inside]]], labels.values)
         value = evidence.original_column(name).codes[evidence.series.row[inside]]
-        findings.expect_none("labels", values=evidence.wrong_labels(name, value, shown), name=name)
+        findings.expect_none("labels", values=evidence.wrong_labels(name, value, labelled), name=name)
 
 
 def known_sides(evidence: Evidence) -> list[tuple[Floats, Floats, Floats]]:
@@ -74,8 +74,8 @@ def bits_lost(evidence: Evidence) -> dict[str, float]:
     records, lost = evidence.records, {}
     for name in evidence.columns("quasi") if len(records.released) else ():
         value, labels = evidence.original_column(name).codes[records.series.row], evidence.run_labels(name)
-        shown = Coded(labels.codes[records.run[records.released]], labels.values)
-        lost[name] = evidence.bits_of(name, value[records.released], shown, value)
+        labelled = Coded(labels.codes[records.run[records.released]], labels.values)
+        lost[name] = evidence.bits_of(name, value[records.released], labelled, value)
     return lost
 
 

@@ -127,13 +127,13 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     before, instants, method = len(findings.violations), list(series["instants"]), parameters["method"]
     findings.expect("statements:instants", instants and len(set(instants)) == len(instants))
     for name in ("values", "pattern"):
-        part, selected, shown = list(series[name]), parameters[f"publish_{name}"], instants
+        part, selected, names = list(series[name]), parameters[f"publish_{name}"], instants
         if name == "pattern":
-            shown = list(representation_of(parameters, len(instants)).names(instants))
-        in_order = [place for place in shown if place in set(part)]
+            names = list(representation_of(parameters, len(instants)).names(instants))
+        in_order = [feature for feature in names if feature in set(part)]
         may_lack = name == "pattern" and parameters["p"] == 1
         findings.expect("statements:part", (part or may_lack) and part == in_order, name=name)
-        expected = list(shown if selected is None else selected)
+        expected = list(names if selected is None else selected)
         findings.expect("statements:published", part == expected, name=name)
     nameless = bool(series.get("several")) and bool(guarantee.get("rows"))
     findings.expect("statements:several", not nameless)

@@ -133,8 +133,8 @@ def left_to_the_last(records: Records) -> dict[str, float]:
     # Those who know the others place the last value in a stretch as long as the envelope, within it.
     centre = shares + (step * size[:, None])[run] - total[group]
     left = np.minimum(centre + 0.5, 1.0) - np.maximum(centre - 0.5, 0.0)
-    shown = np.isfinite(left)
-    if not shown.any():
+    has_mean = np.isfinite(left)
+    if not has_mean.any():
         return {}
     # How many of the values that occur at an instant could be in the place of each: from half a step below to
     # less than half a step above, as the mean was rounded, within the envelope.
@@ -145,6 +145,6 @@ def left_to_the_last(records: Records) -> dict[str, float]:
         occurring = np.unique(column)
         first, after = (np.searchsorted(occurring, bound[:, instant]) for bound in (begin, end))
         fitting[:, instant] = after - first
-    left, known = np.clip(left[shown], 0.0, 1.0), fitting[shown] <= 1
-    shares_of = {"mean": left, "below_a_tenth": left < 0.1, "known": known}
+    left, certain = np.clip(left[has_mean], 0.0, 1.0), fitting[has_mean] <= 1
+    shares_of = {"mean": left, "below_a_tenth": left < 0.1, "known": certain}
     return {name: float(part.mean()) for name, part in shares_of.items()}

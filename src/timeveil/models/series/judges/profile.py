@@ -64,20 +64,20 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> SeriesProfile:
     series = series_of(relation, "drop")
     matrix = series.matrix
     size, width = matrix.shape
-    known = []
+    knowledge = []
     for digits in DIGITS:
         codes = np.zeros(matrix.shape, np.int64)
         for number, column in enumerate(matrix.T if size else ()):
             codes[:, number] = _codes(column, digits)
         for instants in dict.fromkeys(min(number, width) for number in (1, 2, 3, width)):
             alone, below = _shares(codes, instants, k)
-            known.append(Knowledge(instants, digits, alone, below))
+            knowledge.append(Knowledge(instants, digits, alone, below))
     everyone = int(series.of_row.max(initial=-1)) + 1
     people = relation.rows
     if not relation.roles.series:
         column = relation.table[relation.respondent].combine_chunks().dictionary_encode()
         people = len(np.unique(np.asarray(column.indices)))
-    return SeriesProfile(k, size, max(people - everyone, 0), width, tuple(known))
+    return SeriesProfile(k, size, max(people - everyone, 0), width, tuple(knowledge))
 
 
 def _codes(column: Floats, digits: int | None) -> Integers:

@@ -61,7 +61,7 @@ def assemble(
 ) -> tuple[Release, Ledger]:
     """The pair that a method returns."""
     instants, (values, pattern) = collection.instants, published
-    places = representation_of(parameters.as_arguments(), len(instants)).names(instants)
+    features = representation_of(parameters.as_arguments(), len(instants)).names(instants)
     matrix = collection.matrix[:, [instants.index(name) for name in values]]
     low, high = envelopes(matrix, partition.group)
     if parameters.round_outward is not None:
@@ -69,7 +69,7 @@ def assemble(
     statistics = [low, high]
     if parameters.means:
         statistics.append(group_means(matrix, partition.group, low, high))
-    cell_of, letters, levels, rank = _cells(partition, [places.index(name) for name in pattern])
+    cell_of, letters, levels, rank = _cells(partition, [features.index(name) for name in pattern])
     attributes, perturbed = collection.attributes, dict[str, int]()
     if parameters.l is not None:
         moved = [name for name in relation.roles.sensitive if name not in grouped]
