@@ -55,7 +55,7 @@ def gather(release: Case, ledger: Ledger | None = None, progress: Progress = sil
     if ledger is not None and ledger.after and not hasattr(release.guarantee, "after"):
         message = f"nothing is promised over several releases of {parameters_of(model).contents}"
         raise ParameterError(message, hint="leave {after} out")
-    evidence = cast("Evidence", part(release.guarantee.model, "evidence").Evidence(release, ledger))
+    evidence = cast("Evidence", part(model, "evidence").Evidence(release, ledger))
     evidence.progress = progress
     return evidence
 
@@ -108,7 +108,7 @@ def measure(
     can be read off a release of the same series. The result is a `Loss` for events, a `StreamLoss`
     for a stream, a `SeriesLoss` for series and a `PatternLoss` for patterns.
     """
-    evidence, model = _gather_private(release, ledger, progress)
+    evidence, model = _private(release, ledger, progress)
     judge = part(model, "judges.measure").measure
     declared = signature(judge).parameters
     options = {"windows": windows, "queries": queries, "seed": seed, "against": against, "progress": progress}
@@ -134,7 +134,7 @@ def attack(release: Case, ledger: Ledger | None = None, adversary: AnyAdversary[
     looks for people's rows, which gives a `SeriesBreach`; the default one knows all values and the pattern.
     On patterns a `PatternAdversary` computes small groups from the counts, which gives a `PatternBreach`.
     """
-    evidence, model = _gather_private(release, ledger)
+    evidence, model = _private(release, ledger)
     refuse_foreign(model, adversary)
     breach: object = part(model, "judges.attack").attack(evidence, adversary)
     return breach
@@ -179,9 +179,7 @@ def answer(
     return estimate
 
 
-def _gather_private(
-    release: Case, ledger: Ledger | None, progress: Progress = silent
-) -> tuple[Evidence, str]:
+def _private(release: Case, ledger: Ledger | None, progress: Progress = silent) -> tuple[Evidence, str]:
     """Evidence for a judge who needs the ledger, which must be of the release's model, and the model."""
     evidence = gather(release, ledger, progress)
     require_matching_ledger(evidence.release, evidence.ledger)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from timeveil.models.patterns.method.family import Family
-from timeveil.models.patterns.method.transactions import Sets, Transactions, of_symbols
+from timeveil.models.patterns.method.transactions import Sets, Transactions
 
 Row = frozenset[int]
 Supports = dict[Row, int]
@@ -130,7 +130,9 @@ def transactions(rows: Sequence[Iterable[int]], items: int, kinds: int = 1) -> T
     names = tuple(f"i{item:02}" for item in range(items))
     if kinds > 1:
         symbols = [[item % kinds for item in sorted(row)] for row in rows]
-        return of_symbols(np.array(symbols, np.uint8).reshape(len(rows), -1), kinds, names)
+        items = np.array(symbols, np.int64).reshape(len(rows), -1)
+        items += kinds * np.arange(items.shape[1])
+        return Transactions(names, kinds, Sets(np.arange(len(rows) + 1) * items.shape[1], items.ravel()))
     ordered = [sorted(row) for row in rows]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
     return Transactions(names, 1, Sets(starts, np.array([item for row in ordered for item in row], np.int64)))

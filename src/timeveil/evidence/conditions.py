@@ -116,7 +116,7 @@ class Conditions:
                 hint = f"its columns are: {', '.join(published)}" if published else "leave {where} out"
                 raise RolesError(f"the release has no column `{column}`", hint=hint, code="column-missing")
         self._negated = {column for column, condition in where.items() if isinstance(condition, Not)}
-        options = {column: options_of(column, condition) for column, condition in where.items()}
+        options = {column: _options(column, condition) for column, condition in where.items()}
         self.by_value = {column: options[column] for column in options if column not in levels}
         self.by_label = {column: options[column] for column in options if column in levels}
         # Ranges need not occur; values that no row has are unknown.
@@ -139,9 +139,7 @@ class Conditions:
         selected = reduce(pc.or_, masks)
         return pc.invert(selected) if name in self._negated else selected
 
-    def shares(
-        self, name: str, column: pa.ChunkedArray, at_step: str | None = None
-    ) -> npt.NDArray[np.float64]:
+    def shares(self, name: str, column: pa.ChunkedArray, at_step: str | None = None) -> Floats:
         """Per cell of a generalised column its share: a row each for expected, certain and possible.
 
         `at_step` is the level of the cells where the manifest does not state one for all rows.
@@ -174,7 +172,7 @@ class Conditions:
         return np.array([share[label] for label in cells.values.to_pylist()]).reshape(-1, 3).T[:, cells.codes]
 
 
-def options_of(name: str, condition: object) -> list[Any]:
+def _options(name: str, condition: object) -> list[Any]:
     """What a column may be, or may not: each of a list, or the one value or range (lo, hi)."""
     if isinstance(condition, Not):
         condition = condition.condition
@@ -258,12 +256,10 @@ def _sharing(level: str, condition: Any) -> Callable[[str | None], Share]:
         return lambda _: MAYBE
     if condition is None:
         return lambda label: ALL if label is None else NONE
-    if rule is None:
-        return lambda label: (
-            NONE if label is None else _share_of_span(_span_of_period(level, label), condition)
-        )
-    if rule[1]:
-        return lambda label: NONE if label is None else _share_of_interval(label, condition)
+    if rule is None or rule[1]:
+        of_interval = partial(_share_of_interval, condition)
+        of_label = of_interval if rule else partial(_share_of_period, level, condition)
+        return lambda label: NONE if label is None else of_label(label)
     text, length = str(condition), int(rule[2])
     # Fractions, times and flags may have been written in another way; codes such as 04103 were not.
     spelt = text.isdigit() and len(text) < 16 if _decimal(text) else isinstance(condition, str)
@@ -280,8 +276,7 @@ def _sharing(level: str, condition: Any) -> Callable[[str | None], Share]:
 
 def _share_of_value(condition: Any, label: str | None) -> Share:
     """Of rows that show a value as text: all that have it, by its spelling or as a number."""
-    number = None if label is None else _decimal(label)
-    span = None if label is None else _instants(label)
+    number, span = _decimal(label), _instants(label)
     if span is not None and _instants(condition) is not None:
         return _share_of_span(span, condition)
     if isinstance(condition, tuple):
@@ -295,7 +290,7 @@ def _share_of_value(condition: Any, label: str | None) -> Share:
     return ALL if same else NONE if spelt or condition is None or label is None else MAYBE
 
 
-def _share_of_interval(label: str, condition: Any) -> Share:
+def _share_of_interval(condition: Any, label: str) -> Share:
     written, number = _INTERVAL.fullmatch(label), _decimal(condition)
     if written is None:
         return MAYBE
@@ -354,14 +349,15 @@ def _instants(condition: Any) -> tuple[int, int] | None:
     return None
 
 
-def _span_of_period(level: str, label: str) -> tuple[int, int] | None:
-    """From the start of a published period to before its end; None if it is not one of its level."""
+def _share_of_period(level: str, condition: Any, label: str) -> Share:
+    """Of rows with a published period; one that is not of its level may contain anything."""
+    span = None
     if coded := _CODED.fullmatch(label):
-        bound = _instants(coded["from"] or coded["below"])
-        if bound is None:
-            return None
-        return (bound[0], _EVER[1]) if coded["from"] else (_EVER[0], bound[0])
-    return _periods(level, int(label[:4])).get(label) if label[:4].isdecimal() else None
+        if bound := _instants(coded["from"] or coded["below"]):
+            span = (bound[0], _EVER[1]) if coded["from"] else (_EVER[0], bound[0])
+    elif label[:4].isdecimal():
+        span = _periods(level, int(label[:4])).get(label)
+    return _share_of_span(span, condition)
 
 
 @lru_cache(maxsize=4_096)

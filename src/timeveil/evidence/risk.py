@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.evidence.codes import Integers, distinct_pairs
-from timeveil.evidence.published import Evidence, columns_of
+from timeveil.evidence.published import Evidence, Mask, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -23,9 +23,7 @@ _FEWEST = 20
 _ROUNDING = 1e-9
 
 
-def withheld_by(
-    evidence: Evidence, withheld: npt.NDArray[np.bool_], rows: Integers | slice = slice(None)
-) -> dict[str, float]:
+def withheld_by(evidence: Evidence, withheld: Mask, rows: Integers | slice = slice(None)) -> dict[str, float]:
     """Per published column the largest share withheld of the people or rows that have one value.
 
     `rows` are the original rows that have their values. Values that fewer than 20 have do not count: a rare
@@ -140,7 +138,7 @@ class Posterior(Chances):
         """Share of people whose value is known for certain."""
         return share(self.chance > 1 - _ROUNDING, self.weight)
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> Posterior:
+    def only(self, mask: Mask) -> Posterior:
         """The entries that a mask selects."""
         return Posterior(self.chance[mask], self.weight[mask])
 

@@ -250,8 +250,7 @@ def counted_people(ledger: Ledger, manifest: Mapping[str, Any], original: Origin
     virtual = 0 if added is None or not added.num_rows else pc.sum(added["copies"]).as_py() or 0
     stated = manifest["counts"]
     if (virtual, real + virtual) != (stated["virtual"], stated["transactions"]):
-        raise mismatch(
-            f"the ledger has {real:,} real and {virtual:,} virtual people, and the release counts "
-            f"{stated['transactions']:,}, of whom {stated['virtual']:,} are virtual"
-        )
+        people = f"{stated['transactions']:,}, of whom {stated['virtual']:,} are virtual"
+        ledger_has = f"the ledger has {real:,} real and {virtual:,} virtual people"
+        raise mismatch(f"{ledger_has}, and the release counts {people}")
     return counted

@@ -232,22 +232,22 @@ def knowledge_of(family: Family) -> Knowledge:
     return Knowledge(complete, np.concatenate(published), contradictions)
 
 
-def _derived(known: Family, lines: Integers, support: Integers) -> tuple[Integers, Integers, int]:
+def _derived(complete: Family, lines: Integers, support: Integers) -> tuple[Integers, Integers, int]:
     """The sets of a length that follow from these, their supports, and how often symbols do not add up.
 
-    `known` has all shorter sets.
+    `complete` has all shorter sets.
     """
-    length, kinds = lines.shape[1], known.kinds
-    shorter = [known.find(np.delete(lines, column, axis=1)) for column in range(length)]
+    length, kinds = lines.shape[1], complete.kinds
+    shorter = [complete.find(np.delete(lines, column, axis=1)) for column in range(length)]
     # sets that differ in the symbol at one instant only are one run of equal slots
-    slot = (np.stack(shorter, axis=1) * known.instants + lines // kinds).ravel()
+    slot = (np.stack(shorter, axis=1) * complete.instants + lines // kinds).ravel()
     order = np.argsort(slot, kind="stable")
     first = np.flatnonzero(np.diff(slot[order], prepend=-1))
     counted = np.diff(first, append=len(order))
     people = np.add.reduceat(np.repeat(support, length)[order], first)
     symbols = np.add.reduceat((lines % kinds).ravel()[order], first)
-    base, instant = np.divmod(slot[order][first], known.instants)
-    left = known.support[base] - people
+    base, instant = np.divmod(slot[order][first], complete.instants)
+    left = complete.support[base] - people
     short = np.flatnonzero(counted == kinds - 1)
     # All symbols add up to a fixed sum, so the sum of the counted ones names the one that is missing.
     missing = kinds * (kinds - 1) // 2 - symbols[short]

@@ -194,7 +194,6 @@ def _nearest_published(knowledge: Knowledge, number: int) -> int:
 
 
 def _read_off(before: Family, patterns: Patterns, against: Release, rng: np.random.Generator) -> PatternError:
-    """These counts, read off a release of series."""
     if against.manifest.get("model") != "series" or not patterns.instants:
         message = "patterns of series can only be compared with a release of series"
         raise ParameterError(message, hint="give a release that anonymize_series made of the same series")

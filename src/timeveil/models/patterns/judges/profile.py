@@ -79,18 +79,11 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:
     support = parameters.min_support
     least = max(int(support if support >= 1 else np.ceil(support * rows.rows)), parameters.k)
     family = mined(rows, size, kinds, least, parameters.max_len)
-    known = knowledge_of(family if parameters.structural else family.unlinked)
-    channels = channels_of(known.family, parameters.k)
-    return PatternProfile(
-        parameters.k,
-        least,
-        rows.rows,
-        len(np.unique(rows.items)),
-        family.number - 1,
-        len(channels),
-        int(channels.size.min(initial=least)),
-        tuple(_known(rows, size, number, parameters.k) for number in KNOWN),
-    )
+    knowledge = knowledge_of(family if parameters.structural else family.unlinked)
+    channels = channels_of(knowledge.family, parameters.k)
+    counts = (least, rows.rows, len(np.unique(rows.items)), family.number - 1, len(channels))
+    chances = tuple(_known(rows, size, number, parameters.k) for number in KNOWN)
+    return PatternProfile(parameters.k, *counts, int(channels.size.min(initial=least)), chances)
 
 
 def _known(rows: Baskets, size: int, number: int, k: int) -> KnownItems:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +36,7 @@ from timeveil.models.patterns.evidence.family import Family, Flags, knowledge_of
 
 Floats = npt.NDArray[np.float64]
 Instants = tuple[int, ...]
-Follows = Mapping[Instants, Flags]
-Counts = Mapping[Instants, tuple[Integers, Integers]]
+Counts = dict[Instants, tuple[Integers, Integers]]
 """By instants, the symbols of the sets that have them, one set in a line, and the support of each."""
 
 MOST_KINDS = 4_096
@@ -84,8 +83,8 @@ def bound_attack(
 
     knowledge = knowledge_of(published)
     family = knowledge.family
-    kinds = _kinds_of_people(family)
-    if kinds is None or family.number > MOST_PATTERNS:
+    kinds = _kinds_of_people(family) if family.number <= MOST_PATTERNS else None
+    if kinds is None:
         return None
     patterns = [family.items_of(number) for number in range(family.number)]
     outside = [patterns[number] for number in np.flatnonzero(knowledge.published < 0).tolist()]
@@ -175,7 +174,13 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
         longest += 1
     if family.kinds == 1 or longest == 0:
         return None
-    counts, end = _by_instants(family, longest), time.monotonic() + seconds
+    end = time.monotonic() + seconds
+    counts: Counts = {}
+    for length, level in enumerate(family.levels[: longest + 1]):
+        sets, which = np.unique(level // family.kinds, axis=0, return_inverse=True)
+        for number, line in enumerate(sets.tolist()):
+            members = which.ravel() == number
+            counts[tuple(line)] = (level[members] % family.kinds, family.supports(length)[members])
     # every choice of symbols without the last one but the empty choice: a line of 0 and 1 for each
     numbers = np.arange(1, 1 << (family.kinds - 1))
     choices = (numbers[:, None] >> np.arange(family.kinds) & 1).astype(np.float64)
@@ -196,22 +201,14 @@ def solve_attack(family: Family, k: int, seconds: float) -> SolveAttack | None:
     return SolveAttack(longest, possible, tried, small)
 
 
-def _by_instants(family: Family, longest: int) -> Counts:
-    counts: dict[Instants, tuple[Integers, Integers]] = {}
-    for length, level in enumerate(family.levels[: longest + 1]):
-        instants, which = np.unique(level // family.kinds, axis=0, return_inverse=True)
-        for number, line in enumerate(instants.tolist()):
-            members = which.ravel() == number
-            counts[tuple(line)] = (level[members] % family.kinds, family.supports(length)[members])
-    return counts
-
-
 def _subsets(instants: range | Instants, longest: int) -> Iterator[Instants]:
     for length in range(1, longest + 1):
         yield from itertools.combinations(instants, length)
 
 
-def _following(counts: Counts, instants: Instants, choices: Floats, follows: Follows) -> Flags | None:
+def _following(
+    counts: Counts, instants: Instants, choices: Floats, follows: dict[Instants, Flags]
+) -> Flags | None:
     """Which groups of these instants follow, an axis per instant; None if none does."""
     parts = [instants[:index] + instants[index + 1 :] for index in range(len(instants))]
     if instants not in counts or (len(instants) > 1 and any(part not in follows for part in parts)):

@@ -8,8 +8,7 @@ follow from it are added first, and boxes take the place of sets, because a read
 (`structure`).
 
 Not searched: groups of another form than "has these items and none of those", such as all or none of three
-items; and what takes a system of equations to solve, such as two rings of unknown counts that one unknown
-count connects.
+items; and what takes a system of equations to solve.
 
 Cost: one transform over the cells of each maximal box, whatever the number of rows. Every cell is a counted
 set of its own, so a box has no more cells than the family has sets.
@@ -156,10 +155,16 @@ def _sentence(present: list[str], absent: list[str], people: int, terms: list[Te
 
 def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
     """What is added and subtracted; nothing if it is too much to write down."""
-    if not absent:
-        return _difference(family, present)
-    by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // family.kinds)]
-    if math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
+    kinds = family.kinds
+    for item in () if absent or kinds > SUMMANDS else present:
+        # all without one of its symbols, less those with another in its place
+        remaining, first = [x for x in present if x != item], item - item % kinds
+        nodes = [family.node([*remaining, x]) for x in range(first, first + kinds) if x != item]
+        if min(nodes) >= 0:
+            less = [(" - ", int(family.support[node])) for node in nodes]
+            return [(" + ", int(family.support[family.node(remaining)])), *less]
+    by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // kinds)]
+    if not absent or math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
         return []
     # Inclusion and exclusion: an item of each of some instants; an odd number of them is subtracted.
     terms = []
@@ -169,14 +174,3 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
                 count = family.support[family.node([*present, *choice])]
                 terms.append((" - " if size % 2 else " + ", int(count)))
     return terms
-
-
-def _difference(family: Family, present: list[int]) -> list[Term]:
-    """What a pattern follows from: all without one of its symbols, less those with another in its place."""
-    for item in present if family.kinds <= SUMMANDS else ():
-        remaining, first = [x for x in present if x != item], item - item % family.kinds
-        nodes = [family.node([*remaining, x]) for x in range(first, first + family.kinds) if x != item]
-        if min(nodes) >= 0:
-            less = [(" - ", int(family.support[node])) for node in nodes]
-            return [(" + ", int(family.support[family.node(remaining)])), *less]
-    return []

@@ -57,18 +57,14 @@ class Family:
     def _keys(self) -> Ints:
         return self.parent[1:] * len(self.item_of) + self.rank[1:]
 
-    @cached_property
-    def _rank_of(self) -> Ints:
-        return np.argsort(self.item_of)
-
-    def child(self, node: Ints | int, rank: Ints) -> Ints:
+    def child(self, node: Ints | int, rank: Ints | int) -> Ints:
         """The child of each node by its rank, which must exist."""
         return np.searchsorted(self._keys, node * len(self.item_of) + rank) + 1
 
     def node(self, items: Sequence[int]) -> int:
         """The node of a set of items, -1 if it is not in the family."""
         node = 0
-        for rank in np.sort(self._rank_of[list(items)]):
+        for rank in np.flatnonzero(np.isin(self.item_of, list(items))).tolist():
             parent, node = node, int(self.child(node, rank))
             if node == len(self) or (self.parent[node], self.rank[node]) != (parent, rank):
                 return -1
@@ -144,15 +140,17 @@ class Family:
 class Nodes:
     """Nodes of a tree as they are discovered, in any order in which parents come first."""
 
-    def __init__(self, support: int) -> None:
+    def __init__(self, support: int, least: int = 1, most: int = 1 << 62) -> None:
         self.parts: list[tuple[Ints, ...]] = []
-        self.total = 0
+        self.total, self.least, self.most = 0, least, most
         self.add(np.array([-1]), np.array([support]), np.array([0]), 0)
 
     def add(self, rank: Ints, support: Ints, parent: Ints, length: int) -> Ints:
-        """Add sets of one length; the numbers that they get."""
+        """Add sets of one length; the numbers that they get. More sets than `most` are refused."""
         self.parts.append((rank, support, parent, np.full(len(rank), length)))
         self.total += len(rank)
+        if self.total > self.most:
+            raise too_many(self.least, self.most)
         return np.arange(self.total - len(rank), self.total)
 
     def family(self, item_of: Ints, kinds: int, instants: int) -> tuple[Family, Ints]:
@@ -176,15 +174,13 @@ def mine_family(rows: Transactions, least: int, longest: int, most: int) -> Fami
     counts = np.bincount(rows.sets.items, minlength=len(rows.names))
     # Rarest items first keeps the bit lines short; boxes of series need items in the order of instants.
     item_of = np.arange(len(counts)) if rows.kinds > 1 else np.argsort(counts, kind="stable")
-    nodes = Nodes(rows.rows)
+    nodes = Nodes(rows.rows, least, most)
     frequent = np.flatnonzero(counts[item_of] >= least)
     numbers = nodes.add(frequent, counts[item_of][frequent], np.zeros(len(frequent), np.int64), 1)
     if longest > 1:
         projections = _projections(rows.sets, item_of, frequent)
         for number, projection in zip(numbers.tolist(), projections, strict=True):
-            _mine_below(nodes, number, projection, len(item_of), least, longest, most)
-    if nodes.total > most:
-        raise too_many(least, most)
+            _mine_below(nodes, number, projection, len(item_of), longest)
     return nodes.family(item_of, rows.kinds, rows.instants)[0]
 
 
@@ -216,13 +212,11 @@ def _projections(sets: Sets, item_of: Ints, ranks: Ints) -> Iterator[Projection]
         yield rank[ranges(entries + 1, lengths)], columns, len(entries)
 
 
-def _mine_below(
-    nodes: Nodes, number: int, projection: Projection, kinds: int, least: int, longest: int, most: int
-) -> None:
+def _mine_below(nodes: Nodes, number: int, projection: Projection, kinds: int, longest: int) -> None:
     """All sets with the same first item, from the rows that have it."""
     later, column, rows = projection
     counts = np.bincount(later, minlength=kinds)
-    frequent = np.flatnonzero(counts >= least)
+    frequent = np.flatnonzero(counts >= nodes.least)
     numbers = nodes.add(frequent, counts[frequent], np.full(len(frequent), number), 2)
     if len(frequent) < 2 or longest < 3:
         return
@@ -235,9 +229,7 @@ def _mine_below(
     # Depth first: what waits is bounded by the depth, where breadth would hold a whole level of bits.
     pending = [_Siblings(2, numbers, frequent, np.full(len(frequent), len(frequent)), packed(flags))]
     while pending:
-        pending += [sets for sets in pending.pop().joined(nodes, least) if sets.length < longest]
-        if nodes.total > most:
-            raise too_many(least, most)
+        pending += [sets for sets in pending.pop().joined(nodes) if sets.length < longest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +245,7 @@ class _Siblings:
     end: Ints
     bits: NDArray[np.uint64]
 
-    def joined(self, nodes: Nodes, least: int) -> Iterator[_Siblings]:
+    def joined(self, nodes: Nodes) -> Iterator[_Siblings]:
         """Add all frequent unions of two neighbours to the nodes; what is to be joined after them.
 
         As many are joined at once as fit into one block; the others wait.
@@ -263,16 +255,15 @@ class _Siblings:
         room = max(BLOCK_WORDS // self.bits.shape[1], int(partners[0]))
         upto = int(np.searchsorted(np.cumsum(partners), room, "right"))
         if upto < len(self.end):
-            yield _Siblings(
-                self.length, self.number[upto:], self.rank[upto:], self.end[upto:] - upto, self.bits[upto:]
-            )
+            waiting = (self.number[upto:], self.rank[upto:], self.end[upto:] - upto, self.bits[upto:])
+            yield _Siblings(self.length, *waiting)
         # all pairs of neighbours at once: conjunction, then support
         left = np.repeat(np.arange(upto), partners[:upto])
         right = ranges(np.arange(upto) + 1, partners[:upto])
         bits = self.bits[left]
         bits &= self.bits[right]
         counts = np.einsum("ij->i", np.bitwise_count(bits), dtype=np.int64)
-        frequent = np.flatnonzero(counts >= least)
+        frequent = np.flatnonzero(counts >= nodes.least)
         left, rank = left[frequent], self.rank[right[frequent]]
         numbers = nodes.add(rank, counts[frequent], self.number[left], self.length + 1)
         end = np.searchsorted(left, left, "right")

@@ -71,10 +71,10 @@ class Encoding:
         number = pc.index_in(lists.flatten(), self.values.cast(lists.type.value_type))
         lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
         items = np.asarray(pc.fill_null(number, -1)).astype(np.int64)
-        known = items >= 0
-        owner = np.repeat(np.arange(len(lists)), lengths)[known]
-        order = np.lexsort((items[known], owner))
-        return Sets.of_lengths(np.bincount(owner, minlength=len(lists)), items[known][order])
+        frequent = items >= 0
+        owner, items = np.repeat(np.arange(len(lists)), lengths)[frequent], items[frequent]
+        order = np.lexsort((items, owner))
+        return Sets.of_lengths(np.bincount(owner, minlength=len(lists)), items[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class RowsInSpark:
             raise too_many(least, most)
         levels = _levels(mined["items"], np.argsort(item_of))
         support = people.total(partial(_counted, self.encoding, levels, item_of))
-        nodes, number = Nodes(self.rows), np.zeros(1, np.int64)
+        nodes, number = Nodes(self.rows, least, most), np.zeros(1, np.int64)
         for length, (parent, rank) in enumerate(levels, 1):
             size, support = support[: len(rank)], support[len(rank) :]
             frequent = np.flatnonzero(size >= least)
@@ -132,8 +132,6 @@ class RowsInSpark:
             added = nodes.add(rank[frequent], size[frequent], number[parent[frequent]], length)
             number = np.full(len(rank), -1, np.int64)
             number[frequent] = added
-        if nodes.total > most:
-            raise too_many(least, most)
         return nodes.family(item_of, self.encoding.kinds, self.instants)[0]
 
 
@@ -223,12 +221,11 @@ def _levels(candidates: pa.ChunkedArray, rank_of: Ints) -> Levels:
     sets = Sets.of_lengths(lengths.astype(np.int64), items)
     kinds, keys = len(rank_of), list[Ints]()
     for length in range(1, int(lengths.max(initial=0)) + 1):
-        ranks = np.sort(
-            rank_of[sets.take(np.flatnonzero(lengths == length)).items].reshape(-1, length), axis=1
-        )
+        of_length = rank_of[sets.take(np.flatnonzero(lengths == length)).items]
+        ranks = np.sort(of_length.reshape(-1, length), axis=1)
         parent = np.zeros(len(ranks), np.int64)
-        for known, rank in zip(keys, ranks.T, strict=False):
-            parent = np.searchsorted(known, parent * kinds + rank)
+        for shorter, rank in zip(keys, ranks.T, strict=False):
+            parent = np.searchsorted(shorter, parent * kinds + rank)
         keys.append(np.unique(parent * kinds + ranks[:, -1]))
         levels.append((keys[-1] // kinds, keys[-1] % kinds))
     return levels

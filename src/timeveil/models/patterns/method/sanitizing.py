@@ -357,7 +357,7 @@ def _every_row(family: Family) -> Flags:
         # Symbols of an instant that are in no pattern are alike: one of them is enough.
         rare = [[item for item in symbols if item not in frequent][:1] for symbols in instants]
         common = [[item for item in symbols if item in frequent] for symbols in instants]
-        choices = [[[item] for item in (*some, *one)] for some, one in zip(common, rare, strict=True)]
+        choices = [[[item] for item in symbols] for symbols in map(chain, common, rare)]
     number = math.prod(len(choice) for choice in choices)
     if number > MOST_CANDIDATES:
         most = f"more than the {MOST_CANDIDATES:,} that `least` can choose from"

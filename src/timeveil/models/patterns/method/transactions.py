@@ -164,13 +164,6 @@ class Transactions:
         return Transactions(self.names, self.kinds, self.sets.take(which))
 
 
-def of_symbols(symbols: NDArray[np.integer], kinds: int, names: tuple[str, ...]) -> Transactions:
-    """Rows with one symbol at every instant; `symbols` has a line per row."""
-    rows, instants = symbols.shape
-    items = (symbols + kinds * np.arange(instants)).ravel()
-    return Transactions(names, kinds, Sets(np.arange(rows + 1, dtype=np.int64) * instants, items))
-
-
 Rows: TypeAlias = "Transactions | RowsInSpark"
 
 
@@ -283,8 +276,7 @@ def _of_release(release: Release, values: Values) -> Source:
     names, z = tuple(described["pattern"][column] for column in columns), z[:, columns]
     data = pa.table({name: z[:, column] for column, name in enumerate(names)})
     relation = Relation(Roles(series=names), data, source="a series release")
-    rows = np.arange(len(z), dtype=np.int64)
-    items = symbols_of(z, names, values["symbols"])
+    rows, items = np.arange(len(z), dtype=np.int64), symbols_of(z, names, values["symbols"])
     shared, of_rows = release.manifest["parameters"]["p"], "rows" in release.manifest["guarantee"]
     read = (relation, items, rows, names, described["center"])
     return Source("release", *read, shared=shared, of_rows=of_rows)
@@ -293,7 +285,8 @@ def _of_release(release: Release, values: Values) -> Source:
 def symbols_of(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:
     """The symbols of series at some instants as items."""
     names = tuple(f"{instant}={LETTERS[symbol]}" for instant in instants for symbol in range(kinds))
-    return of_symbols(symbols_at(positions(z), kinds), kinds, names)
+    items = symbols_at(positions(z), kinds) + kinds * np.arange(len(instants))
+    return Transactions(names, kinds, Sets(np.arange(len(z) + 1) * len(instants), items.ravel()))
 
 
 def instant_columns(chosen: tuple[str, ...] | None, instants: Sequence[str]) -> list[int]:
@@ -315,20 +308,17 @@ def refuse_same_people(source: Any, beside: Any) -> None:
     """
     if not isinstance(beside, Release):
         raise ParameterError("`beside` must be a release", hint="open its folder first: open_release(folder)")
-    problem, which = (
+    which = "that release instead"
+    problem = (
         f"a {beside.manifest.get('model')} release of the same people is already published; the table shows "
-        "who is alike and the counts show how many, so both together may point at fewer than k people",
-        "that release instead",
+        "who is alike and the counts show how many, so both together may point at fewer than k people"
     )
     if isinstance(source, Release):
         # One release, in whatever form it was written; `source` is known to be one of series.
         described = source.manifest["series"] == beside.manifest.get("series")
         if described and source.guarantee == beside.guarantee and source.table.equals(beside.table):
             return
-        problem, which = (
-            "the patterns are mined from another release than the one already published; anyone with both "
-            "knows more than either shows",
-            "the published release",
-        )
+        which, another = "the published release", "from another release than the one already published"
+        problem = f"the patterns are mined {another}; anyone with both knows more than either shows"
     hint = f"mine the patterns from {which}, or publish anyway with {{force=True}}"
     raise ParameterError(problem, hint=hint, code="same-people")

@@ -29,14 +29,9 @@ def profile_summary(risk: PatternProfile, source: str, _known: Sequence[str] = (
         ("items known", "alone", f"in a group under {risk.k}"),
         [(counted(each.items, "item"), each.alone, each.below_k) for each in risk.known],
     )
-    names = [counted(each.items, "item") for each in risk.known]
-    picture = bar_chart(
-        f"People in a group of fewer than {risk.k}, by known items",
-        "Share of people with that many items, of whom an outsider knows some items at random.",
-        {name: each.below_k for name, each in zip(names, risk.known, strict=True)},
-        colours=dict.fromkeys(names, RISK),
-        label=percent,
-    )
-    return Summary(
-        [rows, verdict], table, f"{source} -> what true counts reveal to an outsider", picture=picture
-    )
+    title = f"People in a group of fewer than {risk.k}, by known items"
+    subtitle = "Share of people with that many items, of whom an outsider knows some items at random."
+    shares = {counted(each.items, "item"): each.below_k for each in risk.known}
+    picture = bar_chart(title, subtitle, shares, colours=dict.fromkeys(shares, RISK), label=percent)
+    head = f"{source} -> what true counts reveal to an outsider"
+    return Summary([rows, verdict], table, head, picture=picture)
