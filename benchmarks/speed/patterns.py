@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from timeveil.models.patterns.method.channels import maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import additive, raised
-from timeveil.models.patterns.method.transactions import Sets, Transactions, of_symbols
-from timeveil.symbols import positions, symbols_at, z_normalised
+from timeveil.models.patterns.method.transactions import Sets, Transactions, symbols_of
+from timeveil.symbols import z_normalised
 
 K, INSTANTS, SYMBOLS, CAP = 10, 10, 6, 5_000_000
 
@@ -33,8 +33,7 @@ K, INSTANTS, SYMBOLS, CAP = 10, 10, 6, 5_000_000
 def walks(rows: int) -> Transactions:
     """Symbols of random walks."""
     matrix = np.cumsum(np.random.default_rng(1).normal(size=(rows, INSTANTS)), axis=1)
-    symbols = symbols_at(positions(z_normalised(matrix)), SYMBOLS)
-    return of_symbols(symbols, SYMBOLS, tuple(f"{j}={s}" for j in range(INSTANTS) for s in range(SYMBOLS)))
+    return symbols_of(z_normalised(matrix), [str(instant) for instant in range(INSTANTS)], SYMBOLS)
 
 
 def baskets(transaction: np.ndarray, item: np.ndarray) -> Transactions:

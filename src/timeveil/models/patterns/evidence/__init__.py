@@ -31,7 +31,6 @@ Fault = tuple[str, dict[str, int]]  # the name of a violated expectation, and it
 
 
 def _stated(section: str, name: str) -> property:
-    """What the manifest states there."""
     return property(lambda patterns: patterns.manifest[section][name])
 
 

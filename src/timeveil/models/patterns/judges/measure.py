@@ -84,9 +84,8 @@ def measure(
     evidence: Evidence, *, against: Release | None = None, seed: int = 0, progress: Progress = silent
 ) -> PatternLoss:
     """Compare a release of patterns with the original in its ledger."""
-    patterns, k = evidence.patterns, evidence.k
+    patterns, k, rows = evidence.patterns, evidence.k, evidence.original.rows
     withheld = int((~evidence.counted).sum())
-    rows = evidence.original.rows
     progress("counting", 0.0)
     before = evidence.before if patterns.structural else evidence.before.unlinked
     this = _compared("this release", before, evidence.published)
@@ -95,8 +94,7 @@ def measure(
     fewer_people = without_people(before, rows, patterns.least, k)
     if fewer_people is not None:
         alternatives.append(_compared("without people", before, *fewer_people))
-    fewer = without_patterns(before, k)
-    if fewer is not None:
+    if (fewer := without_patterns(before, k)) is not None:
         alternatives.append(_compared("without patterns", before, fewer))
     if against is not None:
         alternatives.append(_read_off(before, patterns, against, np.random.default_rng(seed)))
@@ -119,11 +117,9 @@ def _error(way: str, truth: Integers, published: Any, is_published: Flags, withh
     return PatternError(way, len(truth), changed, lost, mean, float(error.max(initial=0.0)), withheld)
 
 
-Suppression = Callable[[Family, Knowledge, Channels], Family]
-"""What is left of a family when something is done about its small groups."""
-
-
-def _suppressed(before: Family, k: int, suppress: Suppression) -> Family | None:
+def _suppressed(
+    before: Family, k: int, suppress: Callable[[Family, Knowledge, Channels], Family]
+) -> Family | None:
     """The patterns left when no small group is; None where that takes too long."""
     family = before
     for _ in range(MOST_ROUNDS if before.number <= MOST_PATTERNS else 0):

@@ -70,13 +70,11 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:
     of_series = not relation.roles.item
     instants = series_of(relation, "drop").instants if of_series else ()
     stated = {**parameters.as_arguments(), "nulls": "drop", "repeats": "once", "fill": "drop"}
-    described: dict[str, Any] = {"kind": "series" if of_series else "transactions", "instants": instants}
-    described |= {"symbols": parameters.symbols, "center": parameters.center}
-    manifest = {"parameters": stated, "patterns": described}
+    kind = "series" if of_series else "transactions"
+    manifest = {"parameters": stated, "patterns": {**stated, "kind": kind, "instants": instants}}
     rows = read_original(Ledger("patterns", relation.table.slice(0, 0), relation), manifest, ()).rows
-    kinds = parameters.symbols if of_series else 1
+    kinds, support = parameters.symbols if of_series else 1, parameters.min_support
     size = kinds * len(instants) if of_series else int(rows.items.max(initial=-1)) + 1
-    support = parameters.min_support
     least = max(int(support if support >= 1 else np.ceil(support * rows.rows)), parameters.k)
     family = mined(rows, size, kinds, least, parameters.max_len)
     knowledge = knowledge_of(family if parameters.structural else family.unlinked)

@@ -143,7 +143,6 @@ def _support(patterns: Patterns, items: Sequence[str]) -> tuple[int | None, Esti
 
 
 def _bounds(patterns: Patterns, support: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bounds of true supports of published patterns."""
     if patterns.method in ADDING:
         # The empty pattern counts everybody, so its true support is known exactly.
         real = support - patterns.virtual

@@ -187,13 +187,12 @@ def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> N
     except InfeasibleError:
         findings.expect("too-large:boxes", False)
         return
-    least = int(channels.size.min(initial=k))
-    findings.expect("channel", not len(channels), groups=len(channels), k=k, least=least)
+    least, groups = int(channels.size.min(initial=k)), len(channels)
+    findings.expect("channel", not groups, groups=groups, k=k, least=least)
     findings.expect("unlike-any-data", not channels.impossible, groups=channels.impossible)
 
 
 def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findings: Findings) -> None:
-    """Judge the release against the rows that it was made from."""
     if not _check_ledger(ledger, findings):
         return
     try:
@@ -238,8 +237,7 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
 def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
     findings.check("the ledger lists every original row, in order")
     roles = ledger.original.roles
-    long = roles.respondent and roles.time and roles.value
-    has_roles = roles.item or roles.series or long
+    has_roles = roles.item or roles.series or (roles.respondent and roles.time and roles.value)
     if not findings.expect("ledger:model", ledger.model == "patterns" and has_roles):
         return False
     columns = {"row", "transaction"} <= set(ledger.entries.schema.names)
@@ -252,7 +250,6 @@ def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
 
 
 def _check_people(ledger: Ledger, original: Original, method: str, findings: Findings) -> Flags | None:
-    """Which of the rows of items are counted."""
     findings.check("everybody is counted once, with all of their items, or withheld where that is the method")
     findings.expect("person-twice", not original.repeated, repeated=original.repeated)
     findings.expect("conservation:incomplete", not original.incomplete, rows=original.incomplete)
@@ -272,7 +269,6 @@ def _check_people(ledger: Ledger, original: Original, method: str, findings: Fin
 
 
 def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies | None:
-    """The virtual people that the ledger lists."""
     findings.check("the virtual people are as many as the manifest states")
     table, stated = ledger.mappings["virtual"], published.virtual
     if not {"pattern", "copies"} <= set(table.column_names) or not table.num_rows:

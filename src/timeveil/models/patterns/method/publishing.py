@@ -222,8 +222,7 @@ def as_count(min_support: float, people: int) -> int:
 
 
 def _require_frequent(rows: Rows, least: int, k: int) -> None:
-    largest = rows.largest
-    if largest < least:
+    if (largest := rows.largest) < least:
         lower = f"lower {{min_support}} to {largest:,} or less"
         message = f"no pattern has a support of {least:,}; the largest is {largest:,}"
         hint = lower if largest >= k else "check that it is the right table"
@@ -234,7 +233,6 @@ def _require_frequent(rows: Rows, least: int, k: int) -> None:
 def _assemble(
     parameters: PatternParameters, source: Source, rows: Rows, least: int, sanitized: Sanitized
 ) -> tuple[Release, Ledger]:
-    """From sanitized counts to a release and its ledger."""
     after, virtual = sanitized.after, sanitized.virtual
     published = after.closed() if parameters.published == "closed" else np.ones(len(after), np.bool_)
     published[0] = True  # the empty pattern is the number of people

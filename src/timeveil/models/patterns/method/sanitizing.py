@@ -227,8 +227,8 @@ def _needed(sets: Sets, channels: Channels, k: int) -> Virtual:
     smallest = np.full(len(sets.lengths), k, np.int64)
     for _, sizes in cells_of(sets, channels.boxes, channels.family):
         smallest = np.minimum(smallest, sizes.min(axis=1))
-    used = np.flatnonzero(smallest < k)
-    return Virtual(sets.take(used), k - smallest[used])
+    short = np.flatnonzero(smallest < k)
+    return Virtual(sets.take(short), k - smallest[short])
 
 
 def suppress_rows(rows: Transactions, channels: Channels, mine: Mine, find: Find, k: int) -> Sanitized:

@@ -65,6 +65,8 @@ class Completed:
                 # the nodes with another symbol of one instant, if the set follows from them
                 if all(other >= 0 and self.turn[other] < self.turn[node] for other in nodes):
                     break
+            else:
+                raise AssertionError("a derived set has no sets that it follows from")
             node = min(nodes, key=lambda other: int(family.support[other]))
         return int(self.origin[node])
 

@@ -105,7 +105,6 @@ def _cell(kind: int, kinds: int) -> tuple[float, float]:
 
 
 def _count(row: Mapping[str, Any]) -> str:
-    """How many people, and how many at least."""
     support = people(row["support"])
     return f"{support}, {row['low']:,.0f} at least" if 0 < row["low"] < row["support"] else support
 
