@@ -164,8 +164,8 @@ def mergers(channels: Channels) -> Sets:
             against |= having[item]
         for instant in {item // kinds for item in absent} if kinds > 1 else ():
             # mergers that would lack every symbol: those that lack all that the group itself does not
-            symbols = set(range(instant * kinds, instant * kinds + kinds)).difference(absent)
-            against |= reduce(and_, (lacking[item] for item in symbols), -1)
+            symbols = range(instant * kinds, instant * kinds + kinds)
+            against |= reduce(and_, [lacking[item] for item in symbols if item not in absent], -1)
         # The lowest bit that is 0 in `against`: an old merger that agrees, or a new one.
         home = ~against & (against + 1)
         for item in present:
