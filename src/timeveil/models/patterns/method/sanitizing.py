@@ -31,9 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import chain, combinations, product
-from operator import and_
 from typing import Any
 
 import numpy as np
@@ -151,6 +149,7 @@ def mergers(channels: Channels) -> Sets:
     items, kinds = len(family.item_of), family.kinds
     having, lacking, excluded = ([0] * items for _ in range(3))
     siblings = [[y for y in range(x - x % kinds, x - x % kinds + kinds) if y != x] for x in range(items)]
+    symbols = [frozenset(range(first, first + kinds)) for first in range(0, items, kinds)]
     last: list[int] | None = None
     against_present = mergers_made = 0
     for present, absent in zip(groups.present.each(), groups.absent.each(), strict=True):
@@ -164,8 +163,10 @@ def mergers(channels: Channels) -> Sets:
             against |= having[item]
         for instant in {item // kinds for item in absent} if kinds > 1 else ():
             # mergers that would lack every symbol: those that lack all that the group itself does not
-            symbols = range(instant * kinds, instant * kinds + kinds)
-            against |= reduce(and_, [lacking[item] for item in symbols if item not in absent], -1)
+            lack_all = -1
+            for item in symbols[instant].difference(absent):
+                lack_all &= lacking[item]
+            against |= lack_all
         # The lowest bit that is 0 in `against`: an old merger that agrees, or a new one.
         home = ~against & (against + 1)
         for item in present:
