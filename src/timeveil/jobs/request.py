@@ -1,8 +1,7 @@
 """From what a user typed, as options or as a job file, to one `Run`.
 
-Both ways end in the same tables: columns, files, the method's parameters, and for a stream those of a
-service. A job file has the same names as Python; unknown keys are refused, and paths are relative to it.
-What `timeveil explore` is to try comes from options, a saved job, or both.
+A job file has the same names as Python; unknown keys are refused, and paths are relative to it. What
+`timeveil explore` is to try comes from options, a saved job, or both.
 """
 
 from __future__ import annotations

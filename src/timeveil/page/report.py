@@ -1,8 +1,7 @@
 """Pages: a report, what a run prints when it is done, and what a judge found.
 
-A report is a title, who may read it, the verdict in a few sentences, and sections of Markdown. It is rendered
-as text, as JSON, and as one HTML page that needs nothing besides itself: no script, no font, no address to
-call. The other two are pages of text for a terminal.
+A report is rendered as text, as JSON, and as one HTML page that needs nothing besides itself: no script, no
+font, no address to call. The other two are pages of text for a terminal.
 """
 
 from __future__ import annotations

@@ -272,13 +272,12 @@ class VerificationSummary:
         scope = self.verdict.scope
         if self.model in FOLDERS:
             scope = parameters_of(self.model).scopes[scope]
-        if self.verdict:
+        if self.verdict and self.evidence is not None:
             seen = "" if self.verdict.scope == "with ledger" else ", as far as a recipient can see"
-            promise = "" if self.evidence is None else self.evidence.release.guarantee.sentence
-            sentences = [f"The promise holds{seen}.", f"{capital(promise)}."]
+            release = self.evidence.release
+            sentences = [f"The promise holds{seen}.", f"{capital(release.guarantee.sentence)}."]
             sentences.append(f"Verified {scope}, by separate code.")
-            manifest = {} if self.evidence is None else self.evidence.release.manifest
-            if columns := manifest.get("parameters", {}).get("accept_risk"):
+            if columns := release.manifest.get("parameters", {}).get("accept_risk"):
                 risk = f"the risk of {quoted(columns)}"
                 sentences.append(f"The publisher accepted {risk}: see what is not protected.")
             return tuple(sentences)
