@@ -49,7 +49,11 @@ class Steps(Rule):
     def label(self, indices: Ints) -> list[str]:
         start = self.start(indices)
         if self.clock != "civil":
-            return _count_labels(start, self.width, self.clock)
+            # Counts of the largest unit that fits.
+            unit, size = _largest_unit(self.clock, gcd(self.width, *start[:1].tolist()))
+            if self.width == size:
+                return [f"{unit} {first}" for first in (start // size).tolist()]
+            return [f"{unit}s {first} to {first + self.width // size}" for first in (start // size).tolist()]
         if self.width % DAY == 0 and self.phase % DAY == 0:
             return _day_labels(start // DAY, self.width // DAY)
         # Seconds and minutes are named by their start alone.
@@ -367,11 +371,3 @@ def _time_labels(start: Ints, width: int) -> list[str]:
 def _largest_unit(clock: str, length: int) -> tuple[str, int]:
     """The largest unit of which a length is a whole number, with its size."""
     return next((name, size) for name, size in _UNITS[clock] if length % size == 0)
-
-
-def _count_labels(start: Ints, width: int, clock: str) -> list[str]:
-    """Labels on a relative axis: counts of the largest unit that fits."""
-    unit, size = _largest_unit(clock, gcd(width, *start[:1].tolist()))
-    if width == size:
-        return [f"{unit} {first}" for first in (start // size).tolist()]
-    return [f"{unit}s {first} to {first + width // size}" for first in (start // size).tolist()]

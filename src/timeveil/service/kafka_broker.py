@@ -73,12 +73,6 @@ class _Connection:
             self._consumer = Consumer({**self.settings, **reading, "allow.auto.create.topics": False})
         return self._consumer
 
-    def partitions(self) -> list[int]:
-        topic = self.consumer().list_topics(self.topic, timeout=_TIMEOUT).topics[self.topic]
-        if topic.error is not None:
-            raise self.failure(topic.error)
-        return sorted(topic.partitions)
-
     def ends(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the one after the last."""
         place = TopicPartition(self.topic, partition)
@@ -125,7 +119,10 @@ class Records(_Connection):
 
     def _start(self, position: dict[str, int]) -> None:
         offsets = {}
-        for partition in self.partitions():
+        topic = self.consumer().list_topics(self.topic, timeout=_TIMEOUT).topics[self.topic]
+        if topic.error is not None:
+            raise self.failure(topic.error)
+        for partition in sorted(topic.partitions):
             first, _ = self.ends(partition)
             offsets[str(partition)] = position.get(str(partition), first)
             if offsets[str(partition)] < first:

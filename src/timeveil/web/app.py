@@ -134,12 +134,16 @@ class App:
     def _rendered(self, request: Request, page: Page | Response) -> Response:
         if isinstance(page, Response):
             return page
-        as_json = request.url.path.startswith("/json/")
-        if page.template == "report":
-            return _report(page, as_json=as_json)
-        if as_json:
-            text = json.dumps(page.data, default=str, ensure_ascii=False, indent=1)
+        if request.url.path.startswith("/json/"):
+            data = page.data["report"] if page.template == "report" else page.data
+            text = json.dumps(data, default=str, ensure_ascii=False, indent=1)
             return Response(text, page.status, media_type="application/json")
+        if page.template == "report":  # as it is filed; its own stylesheet is allowed by its hash
+            html = str(page.data["html"])
+            styles = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
+            hashes = " ".join(f"'sha256-{base64.b64encode(style).decode()}'" for style in styles)
+            policy = f"default-src 'none'; style-src {hashes}; frame-ancestors 'none'; base-uri 'none'"
+            return Response(html, media_type="text/html", headers={"content-security-policy": policy})
         session = request.scope.get("session")
         twin = f"/json{request.url.path}" + (f"?{request.url.query}" if request.url.query else "")
         form_token = session.form_token if session is not None else ""
@@ -149,17 +153,6 @@ class App:
 
     def _missing(self, request: Request, _cause: Exception) -> Response:
         return self._rendered(request, problem("there is no such page", status=404))
-
-
-def _report(page: Page, *, as_json: bool) -> Response:
-    """A report as it is filed; its own stylesheet is allowed by its hash, and nothing else."""
-    if as_json:
-        return Response(json.dumps(page.data["report"], ensure_ascii=False), media_type="application/json")
-    html = str(page.data["html"])
-    styles = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
-    hashes = " ".join(f"'sha256-{base64.b64encode(style).decode()}'" for style in styles)
-    policy = f"default-src 'none'; style-src {hashes}; frame-ancestors 'none'; base-uri 'none'"
-    return Response(html, media_type="text/html", headers={"content-security-policy": policy})
 
 
 def _static(request: Request) -> Response:

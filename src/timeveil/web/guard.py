@@ -109,7 +109,15 @@ class Guard:
         answer = next(strange, None) or self._entering(request) or self._unknown(request)
         if answer is None and request.method == "POST":
             answer = await self._form(request)
-        await (self._app if answer is None else answer)(scope, receive, _with_headers(send))
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await (self._app if answer is None else answer)(scope, receive, send_with_headers)
 
     def _refuse(self, request: Request, status: int, message: str, hint: str = "") -> Response:
         return self._render(request, problem(message, hint, action="", href="", status=status))
@@ -180,14 +188,3 @@ def form_of(request: Request) -> Mapping[str, list[str]]:
     """The fields of the form that was sent."""
     form: Mapping[str, list[str]] = request.scope.get("form", {})
     return form
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
-
-    return sending
