@@ -242,7 +242,7 @@ def _on_relative(granularity: Granularity, clock: Clock) -> Granularity | None:
 
 
 def _look_up(name: str, by_name: Mapping[str, Granularity]) -> Granularity:
-    plain = {_plain(other): g for other, g in by_name.items()}
+    plain = {_plain(spelling): g for spelling, g in by_name.items()}
     alias = canonical(name)
     match = by_name.get(name) or plain.get(_plain(name)) or plain.get(alias) or CATALOGUE.get(alias)
     if match is None:

@@ -179,8 +179,8 @@ def hospital_stays(stays: int = 4_000, seed: Seed = 0, people: int | None = None
     patient = heavy_tailed(draw, stays, people, tail=2.5)
     shares = np.array([share for *_, share, _ in STAYS])
     usual = draw.choice(len(STAYS), size=people, p=shares / shares.sum())
-    other = draw.choice(len(STAYS), size=stays, p=shares / shares.sum())
-    case = np.where(draw.random(stays) < 0.6, usual[patient], other)
+    drawn = draw.choice(len(STAYS), size=stays, p=shares / shares.sum())
+    case = np.where(draw.random(stays) < 0.6, usual[patient], drawn)
     # Nobody gives birth who is not of that age and sex.
     years = np.clip(draw.normal(58, 20, people), 0, 103)
     male = (draw.random(people) < 0.47).astype(np.int8)
@@ -232,8 +232,8 @@ def daily_cases(days: int = 60, seed: Seed = 0) -> pa.Table:
         "sex": labels(("f", "m"), draw.integers(0, 2, people)[person]),
     }
     usual = skewed(draw, len(DIAGNOSES), people, 1.1)[person]
-    other = skewed(draw, len(DIAGNOSES), rows, 1.1)
-    columns["diagnosis"] = labels(DIAGNOSES, np.where(draw.random(rows) < 0.75, usual, other))
+    drawn = skewed(draw, len(DIAGNOSES), rows, 1.1)
+    columns["diagnosis"] = labels(DIAGNOSES, np.where(draw.random(rows) < 0.75, usual, drawn))
     in_day_order = chosen[np.argsort(day[chosen], kind="stable")]
     return pa.table(columns).take(pa.array(in_day_order)).combine_chunks()
 

@@ -233,11 +233,11 @@ class Checked:
     def __post_init__(self) -> None:
         for name, declared in type(self).table().items():
             object.__setattr__(self, name, declared.check(getattr(self, name)))
-        for name, other in self.idle().items():
+        for name, needed in self.idle().items():
             if getattr(self, name) != type(self).table()[name].default:
-                message = f"`{name}` applies with `{other}` only"
-                hint = f"add {{{other}}}, or leave {{{name}}} out"
-                raise ParameterError(message, hint=hint, facts={"parameters": [other, name]})
+                message = f"`{name}` applies with `{needed}` only"
+                hint = f"add {{{needed}}}, or leave {{{name}}} out"
+                raise ParameterError(message, hint=hint, facts={"parameters": [needed, name]})
         for method in type(self)._rules():
             if (problem := method(self)) is not None:
                 message, hint = problem
@@ -263,7 +263,7 @@ class Checked:
     def idle(self) -> dict[str, str]:
         """Parameters that apply with another only, and by name that other one, which is not set."""
         needs = {name: line.applies_with for name, line in type(self).table().items() if line.applies_with}
-        return {name: other for name, other in needs.items() if not getattr(self, other)}
+        return {name: needed for name, needed in needs.items() if not getattr(self, needed)}
 
     @classmethod
     def differing(cls, values: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:

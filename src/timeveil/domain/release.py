@@ -94,20 +94,20 @@ class Facts(Mapping[str, Any]):
     (2.5, {'people': 3, 'bits': 2.5})
     """
 
-    def __init__(self, known: Mapping[str, Any], later: Mapping[str, Callable[[], Any]]) -> None:
-        self._known, self._later, self._lock = dict(known), dict(later), threading.Lock()
+    def __init__(self, ready: Mapping[str, Any], later: Mapping[str, Callable[[], Any]]) -> None:
+        self._ready, self._later, self._lock = dict(ready), dict(later), threading.Lock()
 
     def __getitem__(self, name: str) -> Any:
         with self._lock:  # a ledger is written while others read it
             if name in self._later:
-                self._known[name] = self._later.pop(name)()
-        return self._known[name]
+                self._ready[name] = self._later.pop(name)()
+        return self._ready[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._ready)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._ready)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy or pickle the facts, and nothing that they are computed from."""

@@ -128,8 +128,8 @@ class Run:
     def of_release(cls, table: type[Parameters], roles: Roles | None, stated: Mapping[str, Any]) -> Run:
         """The run that a manifest's parameters describe, for a table IN and a folder DIR."""
         lines = table.table()
-        known = {name: value for name, value in stated.items() if name in lines}
-        values = {n: value for n, value in known.items() if value is not None or lines[n].can_be_off}
+        values = {name: stated[name] for name in stated if name in lines}
+        values = {n: value for n, value in values.items() if value is not None or lines[n].can_be_off}
         return cls(table, "IN", roles, values, out="DIR")
 
     @property

@@ -121,8 +121,8 @@ def _stopped_by_signals(stop: Stop) -> Iterator[Stop]:
 def tally_text(tally: Tally) -> str:
     """What a service did, in words."""
     end = ", the stream is closed." if tally.closed else "."
-    taken = counted(tally.taken, "file") if tally.records is None else counted(tally.records, "record")
-    lines = [f"{taken} taken, {counted(tally.published, 'slot')} published{end}"]
+    arrivals = counted(tally.taken, "file") if tally.records is None else counted(tally.records, "record")
+    lines = [f"{arrivals} taken, {counted(tally.published, 'slot')} published{end}"]
     files = {
         "already processed": tally.already_taken,
         "identical to one already processed; skipped": tally.copies,

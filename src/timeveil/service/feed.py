@@ -241,8 +241,8 @@ class FeedService(Service):
     def _place(self, numbers: list[int], records: list[Record], placed: dict[int, tuple[int, int]]) -> None:
         """The slots of records whose times are written alike; one that has none is put aside."""
 
-        def check(some: Sequence[int]) -> None:
-            texts = pa.array([records[number].cells[self._columns.time] for number in some], pa.string())
+        def check(tried: Sequence[int]) -> None:
+            texts = pa.array([records[number].cells[self._columns.time] for number in tried], pa.string())
             relation = read(pa.table({self._columns.time: texts}), **self._reading)
             column, axis = relation.table.column(self._columns.time), relation.clock
             # How a time is read must not depend on which others are read with it.
@@ -258,7 +258,7 @@ class FeedService(Service):
             physical = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
             self._feed.axis, self._time_type = repr(axis), column.type
             moments = physical.cast(pa.int64()).to_pylist()
-            for number, pair, at in zip(some, ends, moments, strict=True):
+            for number, pair, at in zip(tried, ends, moments, strict=True):
                 placed[number], records[number].at = pair, at
 
         sifted(numbers, check, lambda number, error: self._reject(records[number], error), alone=True)
@@ -273,9 +273,8 @@ class FeedService(Service):
                 final.append((SINGLE, self._push(SINGLE, records)))
                 continue
             ordered = sorted(records, key=lambda record: record.cells[by] or "")
-            for _, some in groupby(ordered, key=lambda record: record.cells[by]):
-                part = list(some)
-                name = part[0].cells[by]
+            for name, group in groupby(ordered, key=lambda record: record.cells[by]):
+                part = list(group)
                 if name is None:
                     message = f"column `{by}`, which separates streams, is null"
                     hint = "fill it in: every record belongs to a stream"
@@ -294,9 +293,9 @@ class FeedService(Service):
         except REFUSED:
             state = publisher.state()
 
-        def check(some: Sequence[Record]) -> None:
+        def check(tried: Sequence[Record]) -> None:
             # On a copy: what is pushed cannot be taken back.
-            table = self._columns.table(some, self._time_type)
+            table = self._columns.table(tried, self._time_type)
             self._parameters.publisher(name, self._seed, state).push(table)
 
         accepted = sifted(records, check, self._reject)

@@ -75,8 +75,8 @@ class _Connection:
 
     def ends(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the one after the last."""
-        place = TopicPartition(self.topic, partition)
-        first, end = self.consumer().get_watermark_offsets(place, timeout=_TIMEOUT)
+        at = TopicPartition(self.topic, partition)
+        first, end = self.consumer().get_watermark_offsets(at, timeout=_TIMEOUT)
         return first, end
 
     def close(self) -> None:

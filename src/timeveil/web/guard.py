@@ -79,12 +79,11 @@ class Doorman:
 
     def session(self, name: str) -> Session | None:
         """The session of a cookie, None if there is none or it expired."""
-        now = time.monotonic()
         with self._lock:
             session = self._sessions.pop(name, None)
-            if session is None or now - session.seen > SESSION_SECONDS:
+            if session is None or time.monotonic() - session.seen > SESSION_SECONDS:
                 return None
-            session.seen = now
+            session.seen = time.monotonic()
             self._sessions[name] = session
             return session
 

@@ -92,10 +92,10 @@ class ReleasePages:
 
     def compare(self, request: Request) -> Response:
         folder, _ = self._folder(request)
-        others = [self.places.release(name) for name in form_of(request).get("other", ())]
-        if not others:
+        folders = [self.places.release(name) for name in form_of(request).get("other", ())]
+        if not folders:
             raise ParameterError("there is nothing to compare with", hint="choose another release")
-        return self._ask("compare", {"folders": [folder, *others], "back": f"/judge/{folder}"})
+        return self._ask("compare", {"folders": [folder, *folders], "back": f"/judge/{folder}"})
 
     def _ask(self, kind: str, job: Mapping[str, Any]) -> Response:
         task = self.workshop.start(kind, job)

@@ -48,8 +48,8 @@ def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     source = open_source(request["source"], Form(**request["form"]))
     rows: list[list[str]] = []
     for batch in source.batches(source.names):
-        some = batch.slice(0, PREVIEW - len(rows)).to_pylist()
-        rows += [["" if row[name] is None else str(row[name]) for name in source.names] for row in some]
+        records = batch.slice(0, PREVIEW - len(rows)).to_pylist()
+        rows += [["" if row[name] is None else str(row[name]) for name in source.names] for row in records]
         if len(rows) >= PREVIEW:
             break
     return {"names": list(source.names), "rows": rows}
