@@ -17,12 +17,9 @@ from timeveil.errors import ParameterError, raising
 if TYPE_CHECKING:
     from timeveil.models.events.judges.attack import Breach  # noqa: F401 what an attack gives
 
-CHOICES = ("groups", "generality", "loss", "precision")
-"""The rules of `choose`; any other text is the name of a granularity."""
-FUNCTION = "function"
-"""What is stated where `choose` is a function."""
-_IN_PLACE = {"postgres": "the database", "spark": "Spark"}
-"""The engines that count rows where they are."""
+CHOICES = ("groups", "generality", "loss", "precision")  # any other `choose` is the name of a granularity
+FUNCTION = "function"  # what is stated where `choose` is a function
+_IN_PLACE = {"postgres": "the database", "spark": "Spark"}  # the engines that count rows where they are
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SIZES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -161,14 +158,12 @@ class EventParameters(Reading):
     @rule("after", "visits", "origin", "engine")
     def people_alone_are_counted_over_releases(self) -> Problem:
         """What was published before cuts groups that nobody sees; only people are counted in them."""
-        if not self.after:
-            return None
         reasons = {
             "visits": "pairs of groups are compared within one release",
             "origin": "an event is found again by its time",
             "engine": "events of earlier releases are recognised in memory",
         }
-        for name, reason in reasons.items():
+        for name, reason in reasons.items() if self.after else ():
             if getattr(self, name) != self.table()[name].default:
                 hint = f"leave {{{name}}} out, or {{after}}: then each release keeps its promise alone"
                 return f"`{name}` cannot be combined with `after`: {reason}", hint
@@ -178,10 +173,9 @@ class EventParameters(Reading):
     def what_is_continued_is_not_chosen(self) -> Problem:
         """Periods and levels are those of the release that is continued."""
         for name in ("recode", "granularities", "levels", "max_levels", "choose"):
-            if self.append and getattr(self, name) != type(self).table()[name].default:
-                return f"`{name}` cannot be set with `append`, which keeps that of the release before", (
-                    f"leave {{{name}}} out, or leave {{append}} out"
-                )
+            if self.append and getattr(self, name) != self.table()[name].default:
+                hint = f"leave {{{name}}} out, or leave {{append}} out"
+                return f"`{name}` cannot be set with `append`, which keeps that of the release before", hint
         return None
 
     @rule("recode", "gaps", "visits", "choose", "decoys", "engine", "memory_limit", "origin")
@@ -247,12 +241,10 @@ class Adversary(AnyAdversary["Breach"]):
         relative = time["kind"] == "relative"
         has_unit = text[-1:] in _SECONDS and not relative
         number, seconds = (text[:-1], _SECONDS[text[-1]]) if has_unit else (text, 1)
-        error = ParameterError(
-            "the tolerance is not a length of time",
-            hint=f"give a number of {time['unit']}s, as the release has relative time"
-            if relative
-            else "give seconds, or a number with s, m, h or d, such as 30m",
-        )
+        hint = "give seconds, or a number with s, m, h or d, such as 30m"
+        if relative:
+            hint = f"give a number of {time['unit']}s, as the release has relative time"
+        error = ParameterError("the tolerance is not a length of time", hint=hint)
         with raising(error, on=(ValueError, OverflowError)):
             tolerance = int(float(number) * seconds)
         return cls(**{**options, "tolerance": tolerance})

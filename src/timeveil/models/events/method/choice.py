@@ -58,6 +58,8 @@ Measure: TypeAlias = Callable[[Candidate], float]
 
 def feasible_nodes(counts: Counts) -> list[Node]:
     """Count every node that may matter; those that keep the promise."""
+    if counts.people < counts.k:
+        raise too_few_people(counts.people, counts.k)
     order, suppress = counts.order, counts.plan.parameters.suppress
     named = order.representative(counts.plan.named) if counts.plan.named else None
     feasible: list[Node] = []
@@ -122,14 +124,13 @@ class _Choice:
             return best
         most = self._scale.mean_bits(best) + COMPARABLE
         near = [node for node in self._feasible if self._scale.mean_bits(node) <= most]
-        chosen = (self._wiped_of_published(best), *key(best)), best
+        cost = (self._wiped_of_published(best), *key(best))
         for node in sorted(near, key=lambda node: (least[node], *key(node), self._rank[node])):
-            if (least[node], *key(node)) >= chosen[0]:
+            if (least[node], *key(node)) >= cost:
                 break  # withholding wipes more columns and never fewer
-            chosen = min(
-                chosen, ((self._wiped_of_published(node), *key(node)), node), key=lambda pair: pair[0]
-            )
-        return chosen[1]
+            if (self._wiped_of_published(node), *key(node)) < cost:
+                best, cost = node, (self._wiped_of_published(node), *key(node))
+        return best
 
     def _wiped(self, node: Node) -> int:
         """How many columns, the time among them, have one label for all their values."""
@@ -189,8 +190,7 @@ class _Choice:
                 message = f"the function given as `choose` gave a {type(number).__name__}, not a number"
                 raise ParameterError(message, hint="return a number that grows with generality")
         pairs = [(a, b) for a, b in product(numbers, numbers) if self._counts.order.is_finer(a, b)]
-        falling = sum(numbers[finer] > numbers[coarser] for finer, coarser in pairs)
-        if falling:
+        if falling := sum(numbers[finer] > numbers[coarser] for finer, coarser in pairs):
             raise ParameterError(
                 f"the function given as `choose` is lower for the coarser of two ways to generalise in "
                 f"{falling:,} of {len(pairs):,} pairs",
@@ -248,28 +248,21 @@ def too_few_people(people: int, k: int) -> InfeasibleError:
     if people > 1:
         who = f"{people:,} different people"
         hint = f"choose a {{k}} well below {people:,}: every group must have that many people"
-    return InfeasibleError(
-        f"the table is about {who}, so no group can have {k:,} people",
-        hint=hint,
-        code="too-few-people",
-        facts={"people": people, "k": k, "best_k": people},
-    )
+    message = f"the table is about {who}, so no group can have {k:,} people"
+    facts = {"people": people, "k": k, "best_k": people}
+    return InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
 def infeasible(counts: Counts) -> InfeasibleError:
     """The best that was reached, and how many rows prevent more."""
     order, named, rows, k = counts.order, counts.plan.named, counts.rows, counts.k
-    reached = [
-        (counts(Node(levels, name)), Node(levels, name))
-        for levels, tallies in counts.scanned.items()
-        for name in tallies
-        if not named or name == order.representative(named)
-    ]
+    nodes = [Node(levels, name) for levels, tallies in counts.scanned.items() for name in tallies]
+    named = named and order.representative(named)
+    reached = [(counts(node), node) for node in nodes if named in (None, node.granularity)]
     # Reversed, so that of equally good nodes the coarsest is named.
     best, node = min(reversed(reached), key=lambda pair: (pair[0].rows_spent, -pair[0].smallest_group))
     at = node.granularity
-    best_k = max(tally.smallest_group for tally, _ in reached)
-    share = best.rows_spent / rows
+    best_k, share = max(tally.smallest_group for tally, _ in reached), best.rows_spent / rows
     if "all" in order.aliases.get(at, ()):
         at = "all"
     everything = ", even with no time at all" if at == "all" else ""
@@ -288,7 +281,10 @@ def infeasible(counts: Counts) -> InfeasibleError:
         if share > LARGEST_LOSS and not counts.guard.keeps_as_one(np.arange(len(counts.cells.cell))):
             hint = "weaken the promise: all people of the table together do not keep it either"
     in_groups = f", in {short:,} of {best.groups:,} groups, prevent it"
-    facts: dict[str, Any] = {}
+    facts = {"best_k": best_k, "granularity": at}
+    facts |= {"rows_below_k": best.rows_below_k, "groups_below_k": best.groups_below_k}
+    facts |= {"rows_short": best.rows_short} if counts.guard else {}
+    facts |= {"rows": rows, "suppress_needed": share}
     if counts.earlier:
         group, _, _ = counts.groups(node)
         number, alone = counts.earlier.in_the_way(counts.cells, counts.classes, group, counts.content, k)
@@ -296,19 +292,10 @@ def infeasible(counts: Counts) -> InfeasibleError:
             missed = f"gives {k}-anonymity together with what was published before; `{at}` comes closest"
             most = "mostly " if counts.guard or counts.earlier.labels.shape[1] > 1 else ""
             in_groups = f" would have to be withheld, {most}because of earlier release {number}"
-            facts = {"earlier_release": number, "rows_short": alone}
+            facts |= {"earlier_release": number, "rows_short": alone}
     return InfeasibleError(
         f"no granularity {missed}. {best.rows_spent:,} of {rows:,} rows{in_groups}",
         hint=hint,
         code="no-granularity",
-        facts={
-            "best_k": best_k,
-            "granularity": at,
-            "rows_below_k": best.rows_below_k,
-            "groups_below_k": best.groups_below_k,
-            **({"rows_short": best.rows_short} if counts.guard else {}),
-            "rows": rows,
-            "suppress_needed": share,
-            **facts,
-        },
+        facts=facts,
     )

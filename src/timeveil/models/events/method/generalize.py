@@ -36,14 +36,8 @@ from timeveil.domain.release import Facts, Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, silent
-from timeveil.engines import Events, Levels, Published, open_events, published_schema
-from timeveil.models.events.method.choice import (
-    Measure,
-    choose_node,
-    feasible_nodes,
-    ladders_of,
-    too_few_people,
-)
+from timeveil.engines import Levels, Published, open_events, published_schema
+from timeveil.models.events.method.choice import Measure, choose_node, feasible_nodes, ladders_of
 from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers, refuse_repeated_events
 from timeveil.models.events.method.local import Recoding, bits_of_ways, mappings_of, recode_rows, stated_steps
 from timeveil.models.events.method.origin import FIRST, since_origin
@@ -153,19 +147,21 @@ def generalize_time(
         plan = make_plan(events, relation, parameters, custom, by_rule=measure is not None, only=only)
         if events.rows == 0:
             return _empty(plan)
-        if events.people < k:
-            raise too_few_people(events.people, k)
         progress("counting people", 0.4)
         counts = Counts(events, plan, ladders, earlier)
         feasible = feasible_nodes(counts)
         chosen, tried = choose_node(counts, feasible, measure)
         progress("generalising", 0.8)
-        recoding = None
-        if parameters.recode == "global":
-            published = _publish(events, counts, chosen)
-        else:
+        recoding, steps = None, counts.steps([Node(chosen.levels, plan.named or chosen.granularity)])
+        if parameters.recode != "global":
             recoding = recode_rows(counts, chosen, seed=seed)
             published = events.publish_steps(plan.timeline, counts.steps(recoding.steps), recoding.cells)
+        elif (
+            counts.guard or counts.earlier
+        ):  # without the groups that break more than the promise of k people
+            published = events.publish_steps(plan.timeline, steps, counts.published(chosen), numbered=False)
+        else:
+            published = events.publish(plan.timeline, *steps[0], k)
         progress("done", 1.0)
         return _assemble(counts, feasible, chosen, tried, published, recoding)
     finally:
@@ -190,14 +186,6 @@ def _read(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
         return since_origin(relation, parameters)
     refuse_repeated_events(relation)
     return relation
-
-
-def _publish(events: Events, counts: Counts, chosen: Node) -> Published:
-    """All rows alike, without those of groups that do not keep the promise."""
-    plan, (step,) = counts.plan, counts.steps([Node(chosen.levels, counts.plan.named or chosen.granularity)])
-    if counts.guard is None and counts.earlier is None:
-        return events.publish(plan.timeline, *step, counts.k)
-    return events.publish_steps(plan.timeline, [step], counts.published(chosen), numbered=False)
 
 
 # From the outcome of a search to a release and its ledger.
@@ -232,13 +220,8 @@ def _assemble(
         "frontier": [node.granularity for node in frontier if node.levels == chosen.levels],
         "candidates": _candidates(counts, chosen),
     }
-    facts = {
-        "people": counts.people,
-        "tried": tried,
-        "nodes": len(counts.order.nodes),
-        "skipped": dict(plan.skipped),
-        "read_at": plan.base.name,
-    }
+    facts: dict[str, Any] = {"people": counts.people, "tried": tried, "nodes": len(counts.order.nodes)}
+    facts |= {"skipped": dict(plan.skipped), "read_at": plan.base.name}
     later: dict[str, Callable[[], Any]] = {}
     if counts.earlier:
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
@@ -254,11 +237,10 @@ def _assemble(
 def _has_distinct_labels(level: pa.Table) -> bool:
     """Whether no label is spelt like a value, except for that value alone; fractions have many spellings."""
     labels, values = level["published"].to_pylist(), level["value"].to_pylist()
-    pairs = [(None if v is None else str(v), label) for v, label in zip(values, labels, strict=True)]
-    holders = Counter(labels)
-    return all(type(value) in (str, int, type(None)) for value in values) and all(
-        text == label and holders[label] == 1 for text, label in pairs if text in holders
-    )
+    texts, holders = [None if value is None else str(value) for value in values], Counter(labels)
+    alike = [pair for pair in zip(texts, labels, strict=True) if pair[0] in holders]
+    alone = all(text == label and holders[label] == 1 for text, label in alike)
+    return alone and all(type(value) in (str, int, type(None)) for value in values)
 
 
 def _empty(plan: Plan) -> tuple[Release, Ledger]:
@@ -292,10 +274,10 @@ def _pair(
     by_role = {"quasi": roles.quasi_columns, "keep": roles.keep, "sensitive": roles.sensitive}
     column_roles = [role for role, names in by_role.items() for _ in names]
     column_roles += ["time", "start", "end", "step"][: len(schema) - len(column_roles)]
-    hint, in_gaps = "fill in missing people and times", sections["candidates"][label]["rows_in_gaps"]
-    if parameters.gaps == "suppress" and in_gaps:
+    hint, withheld = "fill in missing people and times", relation.rows - published.rows
+    if parameters.gaps == "suppress" and sections["candidates"][label]["rows_in_gaps"]:
         hint = f'move rows out of the gaps of `{label}` with {{gaps="next"}}'
-    refuse_loss(parameters, relation.rows - published.rows, relation.rows, "rows", hint)
+    refuse_loss(parameters, withheld, relation.rows, "rows", hint)
     manifest = {
         "format": 1,
         "model": "time",
@@ -312,10 +294,8 @@ def _pair(
         "parameters": {**parameters.as_stated(), "granularities": plan.limited_to},
         **sections,
         "counts": {
-            "rows": published.rows,
-            "groups": published.groups,
-            "smallest_group": published.smallest_group,
-            "withheld": relation.rows - published.rows,
+            **{name: getattr(published, name) for name in ("rows", "groups", "smallest_group")},
+            "withheld": withheld,
             "rows_read": relation.rows,
         },
         **({} if nodes is None else {"nodes": nodes}),

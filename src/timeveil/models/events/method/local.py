@@ -101,9 +101,8 @@ def _sharing(counts: Counts) -> Guard:
 
 def bits_of_ways(counts: Counts, answer: Node) -> dict[str, float]:
     """Bits that a row loses on average if all are published alike, and if each is as fine as possible."""
-    scale = Scale(counts)
-    _, local = scale.loss(recode_rows(counts, answer, "local"))
-    return {"global": round(scale.mean_bits(answer), 6), "local": round(local, 6)}
+    scale, recoding = Scale(counts), recode_rows(counts, answer, "local")
+    return {"global": round(scale.mean_bits(answer), 6), "local": round(scale.loss(recoding)[1], 6)}
 
 
 class Scale:
@@ -237,16 +236,10 @@ def stated_steps(counts: Counts, recoding: Recoding) -> dict[str, Any]:
     cells, listed = recoding.cells, []
     for number, node in enumerate(recoding.steps):
         at_step = cells.step == number
-        groups = np.unique(cells.group[at_step])
-        listed.append(
-            {
-                "levels": counts.level_names(node.levels),
-                "granularity": node.granularity,
-                "rows": int(counts.cells.rows[at_step].sum()),
-                "groups": len(groups),
-                "smallest_group": int(cells.people[groups].min()),
-            }
-        )
+        rows, groups = int(counts.cells.rows[at_step].sum()), np.unique(cells.group[at_step])
+        stated = {"levels": counts.level_names(node.levels), "granularity": node.granularity, "rows": rows}
+        smallest = int(cells.people[groups].min())
+        listed.append({**stated, "groups": len(groups), "smallest_group": smallest})
     names = dict.fromkeys(node.granularity for node in recoding.steps)
     return {"steps": listed, "definitions": [counts.plan.by_name(name).as_dict() for name in names]}
 
@@ -295,9 +288,8 @@ def _tile(scale: Scale, steps: Sequence[Node], within: Node) -> tuple[Codes, tup
     visit = np.flatnonzero(at_line[cells.cell] >= 0)
     ending: list[list[tuple[int, float, int]]] = [[] for _ in range(len(order) + 1)]
     for number, node in enumerate(steps):
-        changes = np.diff(counts.label(node)[order]) != 0
-        heads = np.concatenate(([0], np.flatnonzero(changes) + 1))
-        stretch = np.cumsum(np.concatenate(([0], changes)))[at_line[cells.cell[visit]]]
+        begins = np.append(True, np.diff(counts.label(node)[order]) != 0)
+        heads, stretch = np.flatnonzero(begins), (np.cumsum(begins) - 1)[at_line[cells.cell[visit]]]
         safe = people_of(stretch, cells.person[visit], len(heads)) >= counts.k
         if guard:
             safe &= guard.keeps(visit, stretch, len(heads))
@@ -311,9 +303,8 @@ def _tile(scale: Scale, steps: Sequence[Node], within: Node) -> tuple[Codes, tup
     for end in range(1, len(order) + 1):
         withheld, loss = covers[end - 1]
         options = [((withheld + rows[end - 1], loss), (end - 1, WITHHELD))]
-        options += [
-            ((covers[head][0], covers[head][1] + lost), (head, number)) for head, lost, number in ending[end]
-        ]
+        for head, lost, number in ending[end]:
+            options.append(((covers[head][0], covers[head][1] + lost), (head, number)))
         cover, choice = min(options)
         covers.append(cover)
         last.append(choice)

@@ -38,8 +38,7 @@ def since_origin(relation: Relation, parameters: EventParameters) -> Relation:
     else:
         since, unit = _since_column(relation, origin, timed, parameters.nulls)
     column = pa.chunked_array([pa.array(since, pa.int64(), mask=~timed)])
-    data = table.set_column(table.schema.get_field_index(name), name, column)
-    data = data.append_column(calendar, table[name])
+    data = table.set_column(table.column_names.index(name), name, column).append_column(calendar, table[name])
     return replace(relation, data=data, axis=TimeAxis("relative", pa.int64(), unit=unit))
 
 
@@ -78,9 +77,8 @@ def _since_column(relation: Relation, origin: str, timed: Mask, nulls: str) -> t
     start, missing = dates
     if nulls == "error" and (lacking := int((missing & timed).sum())):
         message = f"{lacking:,} rows have no `{origin}`, which time is counted from"
-        raise InputError(
-            message, hint='fill them in, or withhold those rows with {nulls="withhold"}', code="nulls"
-        )
+        hint = 'fill them in, or withhold those rows with {nulls="withhold"}'
+        raise InputError(message, hint=hint, code="nulls")
     timed &= ~missing
     moment = civil(axis, instants(axis, table[relation.time].filter(pa.array(timed))))
     dated = pa.types.is_date32(axis.type) or not (start[timed] % DAY).any()

@@ -67,16 +67,13 @@ class _Open:
         # What has no block is withheld already.
         self._guard, self._decoys, self._visit = guard, decoys, np.flatnonzero(block[cells.cell] >= 0)
         self.k, self.step = k, np.full(len(cells), WITHHELD, np.int32)
-        self._block = np.unique(block, return_inverse=True)[1].ravel()
         # An owner is a person in a block: a block has as many people left as owners with an open visit.
         self._cell, person = cells.cell[self._visit], cells.person[self._visit]
-        pairs = self._block[self._cell] * (int(person.max(initial=0)) + np.int64(1)) + person
-        owners, owner = np.unique(pairs, return_inverse=True)
+        blocks, people = np.unique(block, return_inverse=True)[1].ravel(), int(person.max(initial=0)) + 1
+        owners, owner = np.unique(blocks[self._cell] * people + person, return_inverse=True)
         self._owner = owner.ravel()
-        self._left = np.bincount(self._owner, minlength=len(owners))
-        self._block_of_owner = np.zeros(len(owners), np.int64)
-        self._block_of_owner[self._owner] = self._block[self._cell]
-        self._people = np.bincount(self._block_of_owner, minlength=int(self._block.max(initial=-1)) + 1)
+        self._left, self._block_of_owner = np.bincount(self._owner, minlength=len(owners)), owners // people
+        self._people = np.bincount(self._block_of_owner, minlength=int(blocks.max(initial=-1)) + 1)
         # Blocks that break the promise are withheld as they are: nothing more is asked about their visits.
         keeps = self._people >= k
         if guard:
