@@ -174,8 +174,7 @@ class Evidence(ReleaseEvidence):
         """Per published row the index of its granule in `granules`."""
         start, end = (self.released_column(name) for name in self.columns("start", "end"))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
-        # Few granules, many rows: look up one row of each.
-        example = example_of(pairs, count)
+        example = example_of(pairs, count)  # few granules, many rows: look up one row of each
         bounds = (pa.chunked_array([side.values.take(side.codes[example])]) for side in (start, end))
         return _find_pairs(self.granules, bounds_of(self.axis, *bounds))[pairs]
 

@@ -96,13 +96,11 @@ def _bits_of_missing(evidence: Evidence, draw: np.random.Generator) -> float:
         members = rows[order[slice(ends[number - 1] if number else 0, ends[number])]]
         cells = np.unique(evidence.cells[0][members], return_index=True)[1]
         people = len(np.unique(evidence.people.person[members]))
-        drawn = draw.integers(len(cells), size=(DRAWS, people))
+        drawn, draws = draw.integers(len(cells), size=(DRAWS, people)), np.repeat(np.arange(DRAWS), people)
         possible = np.ones(DRAWS, bool)
         for step in range(int(evidence.step[members[0]])):
             label = np.unique(labels[step][members[cells]], return_inverse=True)[1].ravel()
-            at, _, often = distinct_pairs(
-                np.repeat(np.arange(DRAWS), people), label[drawn].ravel(), len(label)
-            )
+            at, _, often = distinct_pairs(draws, label[drawn].ravel(), len(label))
             possible[at[often >= evidence.k]] = False
         bits, total = bits - np.log2(max(possible.sum(), 1) / DRAWS), total + len(members)
     return float(bits / max(total, 1))

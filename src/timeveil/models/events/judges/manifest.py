@@ -1,8 +1,7 @@
 """Does the manifest of events have its closed shape, and does it agree with itself and its table?
 
-The numbers of the candidates are about the original, which a recipient cannot count again. They must fit
-together, though: with k and the share that may be withheld, with the chosen granularity, and with the counts
-of what was published.
+A recipient cannot count the candidates again. Their numbers must fit together, though: with k and the share
+that may be withheld, with the chosen granularity, and with the counts of what was published.
 """
 
 from __future__ import annotations

@@ -43,9 +43,8 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
         inside = classes.take(pa.array(part))
         start, end = bounds_of(axis, inside.column(0), inside.column(1))
         granule = np.unique(np.stack([start, end], axis=1), axis=0, return_inverse=True)[1].ravel()
-        levels = {}
-        if evidence.stepped:
-            levels = {name: step["levels"].get(name, {"name": EXACT})["name"] for name in conditions.labelled}
+        names = conditions.labelled if evidence.stepped else ()
+        levels = {name: step["levels"].get(name, {"name": EXACT})["name"] for name in names}
         labels = dict(zip(conditions.labelled, inside.columns[2:], strict=False))
         met = conditions.shares(labels, np.asarray(inside.column(-2)), levels)
         share[:, part] = met * np.array(shares(granules_of(release, start, end), low, high))[:, granule]

@@ -266,10 +266,8 @@ def check_durations(evidence: Evidence, findings: Findings) -> None:
         findings.check("durations are those between the times of the original")
     rows = evidence.retained & evidence.people.complete
     for name, until in names.items():
-        start, end, stated = (
-            column.filter(pa.array(rows))
-            for column in (times, *(column_of(original.data, column) for column in (until, name)))
-        )
+        columns = (times, column_of(original.data, until), column_of(original.data, name))
+        start, end, stated = (column.filter(pa.array(rows)) for column in columns)
         if evidence.axis.unit:
             units[name], length = evidence.axis.unit, np.asarray(pc.subtract(end, start))
         elif pa.date32() in (start.type, end.type):

@@ -21,6 +21,7 @@ from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode, fold, mismatch, plain_type
 from timeveil.evidence.published import Mask
 from timeveil.models.events.evidence import Evidence
+from timeveil.models.events.judges.protected import promise_of
 
 SENTENCES = {
     "joint-below-k": "{below:joint label} of this and the earlier releases with fewer than {k} people; the "
@@ -103,7 +104,7 @@ def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
 
 def require_earlier(evidence: Evidence) -> None:
     """Refuse to judge a promise over several releases without the ledgers of all of them."""
-    stated, ledgers = promised_releases(evidence), evidence.private.after
+    stated, ledgers = promise_of(evidence).after or 0, evidence.private.after
     if ledgers and not stated and not evidence.private.facts.get("after"):
         raise ParameterError(
             "the release promises nothing about earlier releases",
@@ -120,14 +121,9 @@ def require_earlier(evidence: Evidence) -> None:
         )
 
 
-def promised_releases(evidence: Evidence) -> int:
-    """The number of earlier releases that the promise extends to."""
-    return int(evidence.release.guarantee.as_dict().get("after", 0))
-
-
 def check_joint(evidence: Evidence, findings: Findings) -> None:
     """Expect k people behind every joint label."""
-    stated, ledger = promised_releases(evidence), evidence.private
+    stated, ledger = promise_of(evidence).after or 0, evidence.private
     noted = ledger.facts.get("after", [])
     agrees = findings.expect("joint:number", len(noted) == stated, stated=stated, noted=len(noted))
     if not agrees or not stated:

@@ -1,12 +1,9 @@
 """Is every (quasi-identifiers, time) value shared by k people? (Mascetti et al. 2006, Definition 3)
 
-A recipient cannot count people, because the respondent is not in the release. What the tables alone show is
-necessary but not sufficient: every value is in at least k rows, every granule is one of the stated calendar,
-and the manifest agrees with the tables.
-
-With the ledger the definition itself is checked: every original row that was not withheld is placed by the
-published intervals and values; then people are counted per class, and the placed rows must be the published
-rows, one for one.
+A recipient cannot count people. What the tables alone show is necessary but not sufficient: every value is in
+at least k rows, every granule is one of the stated calendar, and the manifest agrees with the tables. With
+the ledger the definition itself is checked: every original row that was not withheld is placed by the published
+intervals and values; then people are counted per class, and these rows must be the published ones.
 """
 
 from __future__ import annotations
@@ -239,9 +236,9 @@ def _check_definition(evidence: Evidence, findings: Findings) -> None:
     findings.check("the groups of the ledger are those of the release")
     listed = np.asarray(pc.fill_null(evidence.private.table.column("group").cast(pa.int64()), 0))
     groups, group = ranked(listed[rows])
-    numbers = len(groups), len(distinct(classes[0])), len(distinct(group * classes[2] + classes[0]))
-    same = len(set(numbers)) == 1
-    findings.expect("ledger-groups", same, groups=numbers[0], classes=numbers[1], pairs=numbers[2])
+    pairs = len(distinct(group * classes[2] + classes[0]))
+    numbers = {"groups": len(groups), "classes": len(distinct(classes[0])), "pairs": pairs}
+    findings.expect("ledger-groups", len({*numbers.values()}) == 1, **numbers)
 
 
 def _check_listed(evidence: Evidence, findings: Findings) -> bool:

@@ -240,10 +240,8 @@ class _History:
 
 def _last(ledger: Ledger) -> int:
     """The last instant that an earlier release published."""
-    original = ledger.original
-    times = original.table[original.time].filter(ledger.table["group"].is_valid())
-    moments = instants(original.clock, times)
-    return int(moments.max()) if len(moments) else np.iinfo(np.int64).min
+    times = ledger.original.table[ledger.original.time].filter(ledger.table["group"].is_valid())
+    return int(instants(ledger.original.clock, times).max(initial=np.iinfo(np.int64).min))
 
 
 # Ledgers that cannot be continued.

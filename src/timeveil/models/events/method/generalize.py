@@ -328,7 +328,7 @@ def _candidates(counts: Counts, chosen: Node) -> dict[str, dict[str, Any]]:
         is_safe = tally.smallest_group >= counts.k and not tally.rows_short
         candidates[name] = {number: getattr(tally, number) for number in _stated(counts.plan)} | {
             # Granularities may group the data alike, and yet one moves rows out of its gaps.
-            "rows_in_gaps": counts.rows_in_gaps(name),
+            "rows_in_gaps": counts.events.rows_in_gaps(counts.plan.timeline, counts.plan.by_name(name)),
             "feasible": counts.is_feasible(Node(chosen.levels, counted_as)) if name in allowed else is_safe,
             "allowed": name in allowed,
             "aliases": order.aliases.get(name, []),

@@ -234,7 +234,7 @@ class Counts:
         self, events: Events, plan: Plan, ladders: Mapping[str, Ladder], earlier: Earlier | None = None
     ) -> None:
         self.plan, self.rows, self.people, self.k = plan, events.rows, events.people, plan.parameters.k
-        self._events, self._ladders, self.earlier = events, ladders, earlier
+        self.events, self._ladders, self.earlier = events, ladders, earlier
         self._codes: dict[tuple[int, ...], Int64s] = {}
         self._guarded: dict[Node, Tally] = {}
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
@@ -327,17 +327,14 @@ class Counts:
             nodes = list(self.order.granularities)
             if self.plan.base.name not in {g.name for g in self.plan.allowed}:
                 nodes.append(self.plan.base)
-            tallies = self._events.tally(self.plan.timeline, nodes, self._counted(combination), self.k)
+            tallies = self.events.tally(self.plan.timeline, nodes, self._counted(combination), self.k)
             self.scanned[combination] = {g.name: t for g, t in zip(nodes, tallies, strict=True)}
         return self.scanned[combination]
-
-    def rows_in_gaps(self, name: str) -> int:
-        return self._events.rows_in_gaps(self.plan.timeline, self.plan.by_name(name))
 
     @cached_property
     def cells(self) -> Cells:
         """The cells at the values themselves."""
-        return self._events.cells(list(self.plan.parameters.protect or ()))
+        return self.events.cells(list(self.plan.parameters.protect or ()))
 
     def codes(self, levels: tuple[int, ...]) -> Int64s:
         """A number per combination of quasi-identifiers for what it is published as, by label."""
@@ -366,7 +363,7 @@ class Counts:
         for column, number in self._generalised(combination).items():
             if (column, number) not in self._tables:
                 hierarchy, _ = self._ladders[column]
-                self._tables[column, number] = hierarchy.level(number, self._events.values(column))
+                self._tables[column, number] = hierarchy.level(number, self.events.values(column))
             tables[column] = self._tables[column, number]
         return tables
 

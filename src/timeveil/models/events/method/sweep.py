@@ -82,8 +82,7 @@ class _Open:
 
     def _retain(self, visits: Mask) -> None:
         """Only these visits stay open."""
-        self._cell, self._owner = self._cell[visits], self._owner[visits]
-        self._visit = self._visit[visits]
+        self._cell, self._owner, self._visit = self._cell[visits], self._owner[visits], self._visit[visits]
 
     def publish(self, step: int, label: Int64s) -> None:
         """Close every gathering of k people, as far as the rest rule allows."""

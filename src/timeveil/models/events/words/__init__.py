@@ -1,8 +1,4 @@
-"""The words about a release of events: its facts, its losses, attacks, and the risk of a table.
-
-Everything comes from the manifest and, where there is one, the ledger: column names and counts, never a
-value.
-"""
+"""The words about a release of events: column names and counts from manifest and ledger, never a value."""
 
 from __future__ import annotations
 
@@ -80,13 +76,7 @@ class Facts(ReleaseFacts):
 
     @cached_property
     def exposure(self) -> dict[str, Any] | None:
-        """What stays visible inside groups; None without a ledger, where it would take long, or of no rows.
-
-        The largest share of a group's rows of one person, and per sensitive column that of one value; per
-        published column the share of rows that its value ties to another row of the same person; how many ids
-        differ from another only in case or surrounding blanks; what was withheld by column; and where rows
-        have steps of their own, whom several known visits single out.
-        """
+        """What stays visible inside groups; None without a ledger or rows, and where it would take long."""
         if self.ledger is None or self.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return None
         commonest = self.evidence.once(measure.commonest_sensitive)
