@@ -230,11 +230,7 @@ class _Scene:
 def _several_visits(
     scene: _Scene, targets: Integers, adversary: Adversary, rng: np.random.Generator
 ) -> tuple[Risk, Risk, Integers]:
-    # Per target so many random visits; where a person has fewer, the last is repeated and adds no knowledge.
-    chance, rows = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
-    order = rows[np.lexsort((chance[rows], scene.person[rows]))]
-    begins, ends = (np.searchsorted(scene.person[order], targets, side) for side in ("left", "right"))
-    visits = order[begins[:, None] + np.minimum(np.arange(adversary.visits), (ends - begins - 1)[:, None])]
+    visits = _draw(scene, targets, adversary.visits, rng)
     published = scene.published[visits]
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
     usable = np.where(published, visits, visits[np.arange(len(visits)), published.argmax(axis=1)][:, None])
@@ -254,6 +250,16 @@ def _several_visits(
     weight = np.ones(len(reached))
     fits = np.where(reached, scene.released.in_all(*after), 0)
     return Risk(scene.original.in_all(*before), weight), Risk(fits, weight), usable
+
+
+def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generator) -> Integers:
+    """Per target `number` random visits, the last one repeated where a person has fewer."""
+    chance, rows = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
+    order = rows[np.lexsort((chance[rows], scene.person[rows]))]
+    begins, ends = (np.searchsorted(scene.person[order], targets, side) for side in ("left", "right"))
+    # A repeated visit adds no knowledge, so people with fewer visits need no case of their own.
+    visits: Integers = order[begins[:, None] + np.minimum(np.arange(number), (ends - begins - 1)[:, None])]
+    return visits
 
 
 # Which people fit? Exact sets of people in ranges of sorted rows.
@@ -302,20 +308,23 @@ class Crowd:
         Each person in the shortest range of a case is looked up in the others, so that a case costs as many
         look-ups as its shortest range has rows.
         """
-        cost, shortest = (last - first).min(axis=1), (last - first).argmin(axis=1)
-        begin, people = first[np.arange(len(first)), shortest], np.zeros(len(first), np.int64)
+        cost, people = (last - first).min(axis=1), np.zeros(len(first), np.int64)
         batches = np.flatnonzero(np.diff((np.cumsum(cost) - cost) // _LOOKUPS_AT_ONCE, prepend=-1))
         for low, high in pairwise([*batches.tolist(), len(first)]):
-            case, row = expanded(begin[low:high], begin[low:high] + cost[low:high])
-            pairs = distinct((case + low) * self._people + self._person[row])
-            case, person = pairs // self._people, pairs % self._people
-            for column in range(first.shape[1]):
-                rows_of_person = person * len(self._keys)
-                following = self._rows[np.searchsorted(self._rows, rows_of_person + first[case, column])]
-                inside = following < rows_of_person + last[case, column]
-                case, person = case[inside], person[inside]
-            people += np.bincount(case, minlength=len(people))
+            people[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
         return people
+
+    def _in_all(self, first: Codes, last: Codes, cost: Codes) -> Integers:
+        shortest = first[np.arange(len(first)), (last - first).argmin(axis=1)]
+        case, row = expanded(shortest, shortest + cost)
+        pairs = distinct(case * self._people + self._person[row])
+        case, person = pairs // self._people, pairs % self._people
+        for column in range(first.shape[1]):
+            begins = person * len(self._keys)
+            following = self._rows[np.searchsorted(self._rows, begins + first[case, column])]
+            inside = following < begins + last[case, column]
+            case, person = case[inside], person[inside]
+        return np.bincount(case, minlength=len(first))
 
     @cached_property
     def _rows(self) -> Integers:

@@ -2,7 +2,7 @@
 
 A recipient cannot count people. What the tables alone show is necessary but not sufficient: every value is in
 at least k rows, every granule is one of the stated calendar, and the manifest agrees with the tables. With
-the ledger the definition itself is checked: every original row that was not withheld is placed by the published
+the ledger the definition itself is checked: every original row that was not withheld is placed by published
 intervals and values; then people are counted per class, and these rows must be the published ones.
 """
 
