@@ -286,9 +286,9 @@ class _Look:
     def _readings(self, column: str, times: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Roles that fit a column by itself, whatever the command is, the best first."""
         words, size, kind = looks.words_of(column), self.size(column), self.kinds[column]
-        sole, full = self.spread[column].rows, self.rows - self.nulls[column]
+        sole_rows, filled_rows = self.spread[column].rows, self.rows - self.nulls[column]
         if column == self.person:
-            values = f"{size:,} values, {'repeated' if size < full else 'each once'}"
+            values = f"{size:,} values, {'repeated' if size < filled_rows else 'each once'}"
             yield "respondent", f"looks like a person: {counted(self.rows, 'row')}, {values}"
         if column in times[:1]:
             counts = f"whole numbers called {name(column)}, taken as a time"
@@ -299,9 +299,10 @@ class _Look:
             yield "drop", f"a further {kind}: it would show when a row happened, however coarse the time is"
         if size < 2:
             yield "keep", "one value in every row: it shows nothing about anybody"
-        if full >= FEWEST_ROWS and sole > MOST * full:
-            alone = f"value that only one {'person' if self.person else 'row'} has"
-            yield "drop", f"kept, it would act as a pseudonym: {sole:,} of {full:,} rows have a {alone}"
+        if filled_rows >= FEWEST_ROWS and sole_rows > MOST * filled_rows:
+            share = f"{sole_rows:,} of {filled_rows:,} rows"
+            alone = f"{share} have a value that only one {'person' if self.person else 'row'} has"
+            yield "drop", f"kept, it would act as a pseudonym: {alone}"
         if words & looks.SECRET:
             yield "sensitive", "its name says that it must not be learnt about a person"
         if words & looks.KNOWN:

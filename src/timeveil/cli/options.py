@@ -101,11 +101,11 @@ class Function:
     def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]  # of one function, not of all
         return {name: argument.annotation for name, argument in self.__signature__.parameters.items()}
 
-    def __call__(self, *, as_json: bool, quiet: bool, **given: Any) -> int | None:
+    def __call__(self, *, as_json: bool, quiet: bool, **typed: Any) -> int | None:
         try:
-            return self._function(Output(as_json=as_json, quiet=quiet), **given)
+            return self._function(Output(as_json=as_json, quiet=quiet), **typed)
         except TimeveilError as error:
-            raise lists_hint(error, given) from None
+            raise lists_hint(error, typed) from None
 
 
 def takes(arguments: Arguments) -> Callable[[Callable[..., int | None]], Function]:
@@ -116,8 +116,8 @@ def takes(arguments: Arguments) -> Callable[[Callable[..., int | None]], Functio
 def command(table: type[Command]) -> Function:
     """The function that takes the options of a command and runs it."""
 
-    def run(output: Output, **given: Any) -> int | None:
-        return table(**given).run(output)
+    def run(output: Output, **typed: Any) -> int | None:
+        return table(**typed).run(output)
 
     run.__name__, run.__doc__ = getattr(table, "command", table.__name__.lower()), table.__doc__
     return Function(run, lambda: map(argument, table.table().values()))

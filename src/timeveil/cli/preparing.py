@@ -41,7 +41,7 @@ def _profiled() -> Iterator[Parameter]:
         *map(options.argument, _profiled()),
     ]
 )
-def profile(output: Output, **given: Any) -> int:
+def profile(output: Output, **typed: Any) -> int:
     """Show the risk of a table as it is; exit 0 if it could be published like that, 1 if not.
 
     Of events with --k, by granularity: how many people would be alone or in a group of fewer than k, and what
@@ -53,7 +53,7 @@ def profile(output: Output, **given: Any) -> int:
     """
     from timeveil.jobs.publish import profile_run, run_to_profile
 
-    run = run_to_profile(given["source"], given)
+    run = run_to_profile(typed["source"], typed)
     with output.progress() as progress:
         risk, page = profile_run(run, progress)
     lines = page.lines(output.width)
@@ -126,7 +126,7 @@ class ExploringOptions(ExploreParameters):
         *map(options.argument, ExploringOptions.table().values()),
     ]
 )
-def explore(output: Output, **given: Any) -> int:
+def explore(output: Output, **typed: Any) -> int:
     """Try several settings of a parameter in memory: what each loses and risks, and the best balance.
 
     Takes the options of `generalize-time`, `publish-stream`, `anonymize-series` or `sanitize-patterns`, one
@@ -139,20 +139,20 @@ def explore(output: Output, **given: Any) -> int:
     from timeveil.explore.exploration import exploration_lines, exploration_picture
     from timeveil.jobs.publish import arguments, source_of
 
-    refuse_file(given["picture"], private=True)
-    judging = {name: given[name] for name in ExploreParameters.table()}
-    run = run_to_explore(given["source"], given)
-    if given["knows"] is not None:
+    refuse_file(typed["picture"], private=True)
+    judging = {name: typed[name] for name in ExploreParameters.table()}
+    run = run_to_explore(typed["source"], typed)
+    if typed["knows"] is not None:
         if run.model != "stream":
             raise ParameterError("`--knows` applies to streams only", hint="leave --knows out")
-        judging["adversary"] = tv.StreamAdversary(given["knows"])
+        judging["adversary"] = tv.StreamAdversary(typed["knows"])
     with output.progress() as progress:
         exploration = tv.explore(
             method_of(run.table), source_of(run), run.roles, progress=progress, **judging, **arguments(run)
         )
-    if given["picture"] is not None:
-        write_file(given["picture"], exploration_picture(exploration).svg(), private=True)
-    lines = exploration_lines(exploration, given["source"], output.width)
+    if typed["picture"] is not None:
+        write_file(typed["picture"], exploration_picture(exploration).svg(), private=True)
+    lines = exploration_lines(exploration, typed["source"], output.width)
     output.result("\n".join(lines), exploration.as_dict())
     met = exploration.feasible and (exploration.best is not None or not exploration.limited)
     return 0 if met else InfeasibleError.exit_code

@@ -33,8 +33,8 @@ _EXPLAIN = Parameter("explain", "flag", "Also list small groups that the true co
 def publishing_command(table: type[Parameters]) -> options.Function:
     """The command of a method, with an option for every line of its table."""
 
-    def publish(output: Output, **given: Any) -> int:
-        return perform(run_from_options(table, given), output)
+    def publish(output: Output, **typed: Any) -> int:
+        return perform(run_from_options(table, typed), output)
 
     def arguments() -> list[Argument]:
         files = Files.table()
