@@ -361,14 +361,14 @@ class Visits:
         """Only visits at positions that are `inside`, as if nobody had come at another time."""
         if inside.all():
             return self
-        left = inside[self.position]
-        number, position = (np.cumsum(left) - 1).astype(np.int32), self.position[left]
+        remain = inside[self.position]
+        number, position = (np.cumsum(remain) - 1).astype(np.int32), self.position[remain]
         # A person's visits under one quasi code are a run that starts where nothing came before.
         owner = np.cumsum(self.before == NEVER)
-        stays = left[self.cell]
+        stays = remain[self.cell]
         cell = number[self.cell[stays]]
         before = _previous(position[cell], owner[stays])
-        return Visits(self.quasi[left], position, self.rows[left], self.visitors[left], cell, before)
+        return Visits(self.quasi[remain], position, self.rows[remain], self.visitors[remain], cell, before)
 
 
 def _previous(position: Codes, owner: Int64s) -> Codes:

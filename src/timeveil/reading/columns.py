@@ -195,14 +195,16 @@ def _innermost_type(kind: pa.DataType) -> pa.DataType:
 def refuse_far_times(name: str, column: pa.ChunkedArray) -> None:
     """Refuse dates and times outside the years 1 to 9999, which Python and CSV files cannot have."""
     kind = column.type
-    is_date = pa.types.is_date32(kind)
-    per_second = PER_SECOND[kind.unit] if pa.types.is_timestamp(kind) else None
-    if is_date or per_second:
-        ends = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
-        low, limit = (edge // DAY if is_date else edge * (per_second or 1) for edge in (FIRST, LAST + 1))
-        if ends["min"] is not None and not low <= ends["min"] <= ends["max"] < limit:
-            fault = "has dates or times outside the years 1 to 9999"
-            raise column_error(name, fault, "check for wrong dates", "bad-time")
+    if not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
+        return
+    number, per_day = (
+        (pa.int32(), 1) if pa.types.is_date32(kind) else (pa.int64(), DAY * PER_SECOND[kind.unit])
+    )
+    ends = pc.min_max(column.cast(number)).as_py()
+    low, limit = (edge // DAY * per_day for edge in (FIRST, LAST + 1))
+    if ends["min"] is not None and not low <= ends["min"] <= ends["max"] < limit:
+        fault = "has dates or times outside the years 1 to 9999"
+        raise column_error(name, fault, "check for wrong dates", "bad-time")
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -70,11 +70,20 @@ class CsvFile(Source):
         yield schema.empty_table()
         if self._is_empty:
             return
-        positions = [str(self.names.index(column)) for column in columns]
+        names = [str(position) for position in range(len(self.names))]
+        positions = [names[self.names.index(column)] for column in columns]
         count, has_line_breaks = 0, False
         with self._file.open() as stream:
             stream.read(self._begin)
-            for batch in self._reader(stream, positions):
+            # The last column is always read: a quote that never closes hides all later rows in it.
+            types = dict.fromkeys((*positions, names[-1]), pa.binary())
+            reader = pcsv.open_csv(
+                stream,
+                pcsv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
+                pcsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                cells_as_text(types, include_columns=list(types)),
+            )
+            for batch in reader:
                 self._file.refuse_more(count := count + batch.nbytes)
                 has_line_breaks |= self._check_bytes(batch)
                 yield pa.table([self._text(batch.column(name)) for name in positions], schema)
@@ -97,17 +106,6 @@ class CsvFile(Source):
         if lines.tell() == len(text) and not is_complete:
             raise self._file.fault("long header", most=HEADER_BYTES)
         return names, lines.tell()
-
-    def _reader(self, stream: Any, positions: Sequence[str]) -> Any:
-        # The last column is always read: a quote that never closes hides all later rows in it.
-        names = [str(position) for position in range(len(self.names))]
-        types = dict.fromkeys((*positions, names[-1]), pa.binary())
-        return pcsv.open_csv(
-            stream,
-            pcsv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
-            pcsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            cells_as_text(types, include_columns=list(types)),
-        )
 
     def _check_bytes(self, batch: pa.RecordBatch) -> bool:
         """Refuse zero bytes; return whether a cell has a line break in it."""

@@ -74,16 +74,16 @@ class Dates(NamedTuple):
 def read_dates(texts: pa.Array, form: str | None) -> Iterator[Dates]:
     """The texts that are dates, way by way; with `form`, those in the user's own way only."""
     ways = _WAYS if form is None else {f"`{form}`": (pattern_of(form),)}
-    left = np.arange(len(texts))
+    unread = np.arange(len(texts))
     for way, patterns in ways.items():
         for pattern in patterns:
-            if not len(left):
+            if not len(unread):
                 return
             end = "" if "?P<H>" in pattern else _CLOCK
-            written = _read(texts.take(pa.array(left)), f"^{pattern}{end}$", way)
+            written = _read(texts.take(pa.array(unread)), f"^{pattern}{end}$", way)
             if len(written.rows):
-                yield written._replace(rows=left[written.rows])
-                left = np.delete(left, written.rows)
+                yield written._replace(rows=unread[written.rows])
+                unread = np.delete(unread, written.rows)
 
 
 @lru_cache(maxsize=32)

@@ -126,15 +126,19 @@ class _Reading:
         self._fitted = fit(roles, table.names)
         self._person, self._time = str(roles.respondent), str(roles.time)
         if (kind := table.kinds[self._time]) not in _TIMES:
-            message = (
-                f"column `{self._time}` has the type {kind}, which {table.site} does not count as a time"
-            )
+            message = f"column `{self._time}` has the type {kind}"
+            message += f", which {table.site} does not count as a time"
             raise InputError(message, hint=f"cast it to a date or timestamp: {_ELSEWHERE}", code="bad-time")
         table.require_comparable(roles.columns)
         table.stage(roles.columns)
 
     def relation(self, nulls: str) -> Relation:
-        schema, axis = self._typed()
+        # The types that the columns would have if they were read, and what the time column means.
+        time = TimeColumn(self._time, self._zone, self._unit)
+        reader = TypedReader(self._roles, [time], None, refuses_nulls=False, fold=False)
+        empty = reader.push(self._table.empty(reader.columns))
+        axis = time.axis()
+        schema = reader.complete(empty, axis).schema
         published = self._fitted.published
         quasi = len(self._fitted.quasi_columns)
         names = (f"q{i}" if i < quasi else f"p{i - quasi}" for i in range(len(published)))
@@ -158,14 +162,6 @@ class _Reading:
             data = ServerRows(self._server, schema, rows, aliases)
         dropped = tuple(self._fitted.drop)
         return Relation(self._fitted, data, axis, dropped, self._table.name, normal=frozenset(normal))
-
-    def _typed(self) -> tuple[pa.Schema, TimeAxis]:
-        """The types that the columns would have if they were read, and what the time column means."""
-        time = TimeColumn(self._time, self._zone, self._unit)
-        reader = TypedReader(self._roles, [time], None, refuses_nulls=False, fold=False)
-        empty = reader.push(self._table.empty(reader.columns))
-        axis = time.axis()
-        return reader.complete(empty, axis).schema, axis
 
     def _is_normal(self, name: str, columns: dict[str, str]) -> bool:
         """Whether all texts are in their normal form; two spellings of one are refused.

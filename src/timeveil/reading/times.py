@@ -377,11 +377,9 @@ def bounds_of(zone: str | None) -> tuple[int, int]:
 
 
 def _kind_of(column: str, kind: pa.DataType) -> Kind:
-    if pa.types.is_date(kind):
-        return "date"
     if pa.types.is_timestamp(kind):
         return "aware" if kind.tz else "naive"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return "number"
+    if pa.types.is_date(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return "date" if pa.types.is_date(kind) else "number"
     hint = "use dates, timestamps, text like 2024-03-31 14:05, or whole numbers with {unit}"
     raise InputError(f"column `{column}` has the type {kind}, which is not a time", hint=hint)

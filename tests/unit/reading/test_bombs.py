@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc
+import pyarrow.parquet as pq
 import pytest
 from tests import workbooks
 
@@ -95,3 +96,14 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
             tv.read(tmp_path / "a.xlsx", ROLES)
         assert caught.value.code == "file-unreadable"
         assert CANARY not in str(caught.value)
+
+
+def test_a_number_without_an_end_in_a_page_header_is_refused_at_once(tmp_path: Path) -> None:
+    """However large it grows, nothing is worked out from it."""
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"who": range(200_000), "day": range(200_000)}), path, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[4:1_000_004] = b"\x15" + b"\xff" * 999_999
+    path.write_bytes(content)
+    with pytest.raises(tv.InputError, match="not a Parquet file, or is incomplete"):
+        tv.read(path, tv.Roles(respondent="who", time="day"), unit="day")
