@@ -21,7 +21,7 @@ from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, measure
 from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.measure import StreamLoss, information_loss
-from timeveil.models.stream.judges.query import Publication, Window, estimate, relative_errors
+from timeveil.models.stream.judges.query import Publication, Window, relative_errors
 from timeveil.models.stream.judges.ways import bucket_numbers, merged, suppress_only
 
 
@@ -274,7 +274,7 @@ def test_windows_are_estimated_as_answer_would(pair):
         if column == 0:
             where["zip"] = zips.dictionary[quasi].as_py()
         query = WindowCount(between=tuple(labels.to_pylist()), where=where)
-        guess = estimate(ours, Window(begin, begin + 3, value, column, quasi))
+        guess = ours.count(Window(begin, begin + 3, value, column, quasi))
         assert guess == pytest.approx(answer(release, query).value)
 
 

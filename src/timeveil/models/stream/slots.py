@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,12 @@ class SlotLine:
             numbers = _search(self.granularity, coded.values.cast(pa.string()))
         return np.asarray(numbers, dtype=np.int64)[coded.codes]
 
+    def number(self, slot: object) -> int:
+        """The number of one slot as a manifest states it; `NOWHERE` for anything else."""
+        if self.granularity is None:
+            return slot if isinstance(slot, int) and not isinstance(slot, bool) else NOWHERE
+        return int(self.numbers(pa.array([slot], pa.string()))[0]) if isinstance(slot, str) else NOWHERE
+
     def labels(self, numbers: Iterable[int]) -> pa.Array:
         """Slots as a release shows them."""
         slots = np.fromiter(numbers, dtype=np.int64)
@@ -61,8 +68,7 @@ class SlotLine:
     def origins(self, times: pa.ChunkedArray) -> Integers:
         """The slot of each original time; `NOWHERE` where there is none."""
         valid = np.asarray(times.is_valid())
-        slots = np.full(len(times), NOWHERE, dtype=np.int64)
-        present = times.drop_null()
+        slots, present = np.full(len(times), NOWHERE), times.drop_null()
         if self.granularity is None:
             slots[valid] = present.cast(pa.int64()).to_numpy()
         else:
@@ -111,11 +117,9 @@ def _search(granularity: Granularity, labels: pa.Array) -> Integers:
 
 def _dated(label: str) -> tuple[int, int] | None:
     """The earliest and latest start of a granule labelled `2025-02`, `2025-W07`, `2025-02-14 17:30`, …"""
-    match = _DATED.match(label)
-    try:
+    stated, match = None, _DATED.match(label)
+    with suppress(ValueError):
         stated = np.datetime64(match[0]) if match else None
-    except ValueError:
-        stated = None
     if stated is None:
         return None
     # ISO years, school years and weeks may begin before or end after the year in the label.

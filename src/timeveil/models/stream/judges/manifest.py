@@ -201,7 +201,12 @@ def check_columns(release: Release, findings: Findings) -> bool:
     roles = {"data": ("slot", "quasi", "keep", *last), "sensitive": ("slot", "bucket", "sensitive", "count")}
     for table, columns in stated.items():
         checks.check_columns(release, findings, table, sections[table])
-        _check_roles(table, columns, roles[table], findings)
+        order, listed = roles[table], [column["role"] for column in columns]
+        ordered = set(listed) <= set(order) and listed == sorted(listed, key=order.index)
+        once = all(listed.count(role) == 1 for role in order if role not in ("quasi", "keep"))
+        findings.expect("columns:roles", ordered and once, table=table, roles=", ".join(order))
+        named = all(c["name"] == c["role"] for c in columns if c["role"] in _FIXED_NAMES)
+        findings.expect("columns:names", named, table=table)
     # Neither the true time nor a second copy of the sensitive value may be published.
     free = [c for columns in stated.values() for c in columns if c["role"] not in _FIXED_NAMES]
     names_used = [c["name"] for c in free]
@@ -211,15 +216,6 @@ def check_columns(release: Release, findings: Findings) -> bool:
     for table, columns in stated.items() if len(findings.violations) == before else ():
         _check_kinds(release, table, columns, findings)
     return len(findings.violations) == before
-
-
-def _check_roles(table: str, columns: Columns, allowed: Sequence[str], findings: Findings) -> None:
-    roles = [column["role"] for column in columns]
-    ordered = set(roles) <= set(allowed) and roles == sorted(roles, key=allowed.index)
-    once = all(roles.count(role) == 1 for role in allowed if role not in ("quasi", "keep"))
-    findings.expect("columns:roles", ordered and once, table=table, roles=", ".join(allowed))
-    named = all(c["name"] == c["role"] for c in columns if c["role"] in _FIXED_NAMES)
-    findings.expect("columns:names", named, table=table)
 
 
 def _check_kinds(release: Release, table: str, columns: Columns, findings: Findings) -> None:
@@ -238,11 +234,13 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     findings.check("the numbers in release.json agree with each other")
     release, manifest = evidence.release, evidence.release.manifest
     time, parameters = manifest["time"], manifest["parameters"]
-    definition, slot = time.get("slot_definition"), time.get("slot")
+    definition, slot, k = time.get("slot_definition"), time.get("slot"), parameters.get("k")
+    if parameters.get("groups") == "generalize":  # l where it is not set
+        k = max(k or 0, parameters["l"])
     facts = {
         "guarantee": dict(manifest["guarantee"]) == release.guarantee.as_dict(),
         "guarantee:l": parameters["l"] == evidence.l,
-        "guarantee:k": manifest["guarantee"].get("k") == _promised_k(parameters),
+        "guarantee:k": manifest["guarantee"].get("k") == k,
         "slot:definition": (None if definition is None else definition.get("name")) == slot,
         "slot:title": definition is None or checks.has_catalogue_title(definition, time),
         "slot:parameter": parameters["slot"] == slot,
@@ -251,13 +249,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> None:
     }
     findings.expect_all(facts)
     _check_packet_statements(evidence.true_slot, parameters, findings)
-    _check_recurring_statements(manifest["guarantee"], manifest, findings)
-
-
-def _promised_k(parameters: Mapping[str, Any]) -> int | None:
-    """The k that the parameters promise: l where it is not set, and none without generalised groups."""
-    generalized = parameters.get("groups") == "generalize"
-    return max(parameters.get("k", 0), parameters["l"]) if generalized else parameters.get("k")
+    _check_recurring_statements(manifest, findings)
 
 
 def _is_clock(time: Mapping[str, Any]) -> bool:
@@ -288,10 +280,8 @@ def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any],
     if promise is None:
         findings.expect("guarantee:packets", len(missing) == len(PACKET_PARAMETERS))
         return
-    findings.check(
-        "the packets of records match the promise against anyone who knows the true slot "
-        "(packets cannot be seen from outside)"
-    )
+    promised = "the packets of records match the promise against anyone who knows the true slot"
+    findings.check(f"{promised} (packets cannot be seen from outside)")
     if findings.expect("parameters:missing", not missing, names=", ".join(missing)):
         findings.expect("guarantee:true-slot", parameters["protect_slot"] == promise)
     wrong = [name for name, fixed in _EXCLUDED.items() if parameters[name] != fixed]
@@ -299,10 +289,8 @@ def _check_packet_statements(promise: int | None, parameters: Mapping[str, Any],
     findings.expect("parameters:spread", 1 <= parameters.get("spread", 1) < parameters["window"])
 
 
-def _check_recurring_statements(
-    promise: Mapping[str, Any], manifest: Mapping[str, Any], findings: Findings
-) -> None:
-    parameters, names = manifest["parameters"], ("recurring", "forget_after")
+def _check_recurring_statements(manifest: Mapping[str, Any], findings: Findings) -> None:
+    parameters, promise, names = manifest["parameters"], manifest["guarantee"], ("recurring", "forget_after")
     same = all(parameters.get(name) == promise.get(name) for name in names)
     findings.expect("guarantee:recurring", same)
     invariant, horizon = promise.get("recurring") == "invariant", promise.get("forget_after")

@@ -19,7 +19,7 @@ from timeveil.evidence.codes import Integers, mismatch
 from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
 from timeveil.models.stream.judges.groups import bits_lost, chances
-from timeveil.models.stream.judges.query import Publication, Window, draw_windows, relative_errors
+from timeveil.models.stream.judges.query import Publication, draw_windows, relative_errors
 from timeveil.models.stream.judges.ways import bucket_numbers, merged, random_ranks, suppress_only
 
 LENGTHS = (1, 5, 20)
@@ -187,7 +187,8 @@ class _Ways:
         first = int(journeys.origin[rows].min()) if len(rows) else 0
         slot, value = journeys.origin[rows] - first, self._value[rows]
         self.slots = int(slot.max(initial=-1)) + 1
-        self.truth = self._publication(rows, slot, slot + 1, None)
+        quasi = [codes[rows] for codes in self._quasi]
+        self.truth = Publication(slot, slot + 1, np.full(len(rows), -1), value, quasi)
         # Nothing moves: each person once in a slot, and no value too often.
         once = np.flatnonzero(random_ranks(rng, slot, journeys.person[rows]) == 0)
         stay = once[suppress_only(slot[once], value[once], l, rng)]
@@ -205,40 +206,31 @@ class _Ways:
         slot = journeys.slot[published] - first
         bucket, _ = number_of_pairs(slot, journeys.bucket[published])
         self.release = self._publication(published, slot, slot + 1, bucket)
-        if evidence.alone.any():
-            self.release = self._with_counterfeits(published, slot, bucket, *evidence.counterfeits)
         if evidence.generalized:
             label_codes = [evidence.labels[name].codes[published] for name in names]
             value, alone = self._value[published], np.full(len(published), -1)
             expected = [chances(evidence, name) for name in names]
             self.release = Publication(slot, slot + 1, alone, value, label_codes, chances=expected)
-
-    def _with_counterfeits(
-        self, rows: Integers, slot: Integers, bucket: Integers, alone_with: Integers, value: Integers
-    ) -> Publication:
-        """The release, where counterfeits share the buckets of the records that are alone with them."""
-        position = np.searchsorted(rows, alone_with)
-        slot, bucket = np.append(slot, slot[position]), np.append(bucket, bucket[position])
-        quasi = [np.append(codes[rows], np.full(len(value), -1)) for codes in self._quasi]
-        values = np.append(self._value[rows], value)
-        return Publication(slot, slot + 1, bucket, values, quasi, counterfeits=len(value))
+        elif evidence.alone.any():
+            # Counterfeits share the buckets of the records that are alone with them.
+            alone_with, invented = evidence.counterfeits
+            position, nothing = np.searchsorted(published, alone_with), np.full(len(invented), -1)
+            slot, bucket = np.append(slot, slot[position]), np.append(bucket, bucket[position])
+            quasi = [np.append(codes[published], nothing) for codes in self._quasi]
+            value = np.append(self._value[published], invented)
+            self.release = Publication(slot, slot + 1, bucket, value, quasi, counterfeits=len(invented))
 
     def errors(self, length: int, number: int, rng: np.random.Generator) -> WindowError:
         if not (len(self.truth.value) and number):
             return WindowError(length, 0, 0.0, 0.0, 0.0, 0.0, None, None)
-        windows = draw_windows(self.truth, self.slots, length, number, rng)
-        release, suppressing = (self._error(way, windows) for way in (self.release, self.suppressing))
-        merging = (None, None) if self.merging is None else self._error(self.merging, windows)
-        return WindowError(length, number, *release, *suppressing, *merging)
+        windows, errors = draw_windows(self.truth, self.slots, length, number, rng), list[Any]()
+        for way in (self.release, self.suppressing, self.merging):
+            error = None if way is None else relative_errors(self.truth, way, windows, self.slots)
+            errors += (None, None) if error is None else (float(error.mean()), float(np.median(error)))
+        return WindowError(length, number, *errors)
 
-    def _error(self, way: Publication, windows: list[Window]) -> tuple[float, float]:
-        error = relative_errors(self.truth, way, windows, self.slots)
-        return float(error.mean()), float(np.median(error))
-
-    def _publication(
-        self, rows: Integers, begin: Integers, end: Integers, bucket: Integers | None
-    ) -> Publication:
-        group = np.full(len(rows), -1) if self._exact or bucket is None else bucket
+    def _publication(self, rows: Integers, begin: Integers, end: Integers, bucket: Integers) -> Publication:
+        group = np.full(len(rows), -1) if self._exact else bucket
         return Publication(begin, end, group, self._value[rows], [codes[rows] for codes in self._quasi])
 
 

@@ -64,28 +64,20 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
         inside = pc.is_in(slots.cast(plain_type(slots.type)), value_set=window)
         return pc.multiply(conditions.mark(batch), inside.cast(pa.int64()))
 
-    if evidence.generalized:
-        return _answer_by_labels(evidence, conditions, mark, rows=rows)
-    keys = [SLOT, BUCKET] if sought else []
-    classes = classes_of(release, keys, mark)
-    fit, holders, size = _in_buckets(evidence, classes, sought, len(conditions.sets))
-    value, low, high = share_of_bucket(fit, holders, size)
     listed = None
+    if evidence.generalized:
+        # Values are beside the records of a group; a label may or may not contain what is asked for.
+        classes = classes_of(release, conditions.labelled, mark, each=rows)
+        share = evidence.label_shares(conditions, classes)
+        value, low, high = (share @ np.asarray(classes["rows"])).tolist()
+        listed = marked_rows(release, mark, share[2] > 0) if rows else None
+        return Estimate(value, low=low, high=high, unknown=conditions.unknown, rows=listed)
+    keys, sets = [SLOT, BUCKET] if sought else [], len(conditions.sets)
+    value, low, high = share_of_bucket(*_in_buckets(evidence, classes_of(release, keys, mark), sought, sets))
     if rows:
         each = classes_of(release, keys, mark, each=True)
-        listed = marked_rows(release, mark, _in_buckets(evidence, each, sought, len(conditions.sets))[1] > 0)
+        listed = marked_rows(release, mark, _in_buckets(evidence, each, sought, sets)[1] > 0)
     return Estimate(value, low=low, high=high, unknown=conditions.unknown, rows=listed)
-
-
-def _answer_by_labels(
-    evidence: Evidence, conditions: Alternatives, mark: Callable[[pa.RecordBatch], pa.Array], *, rows: bool
-) -> Estimate:
-    """Values are beside the records of a group; a label may or may not contain what is asked for."""
-    classes = classes_of(evidence.release, conditions.labelled, mark, each=rows)
-    share = evidence.label_shares(conditions, classes)
-    expected, certain, possible = (share @ np.asarray(classes["rows"])).tolist()
-    listed = marked_rows(evidence.release, mark, share[2] > 0) if rows else None
-    return Estimate(expected, low=certain, high=possible, unknown=conditions.unknown, rows=listed)
 
 
 def _in_buckets(
@@ -144,10 +136,8 @@ def slot_number(line: SlotLine, slot: Moment) -> int:
         if isinstance(slot, bool) or not isinstance(slot, int | np.integer):
             raise unreadable("give slot numbers", "slot")
         return int(slot)
-    if isinstance(slot, str):
-        number = int(line.numbers(pa.array([slot]))[0])
-        if number != NOWHERE:
-            return number
+    if (number := line.number(slot)) != NOWHERE:
+        return number
     number = line.holding(math.floor(instant_of(line.axis, slot)))
     return _LAST if number == NOWHERE else number  # after the last slot of the calendar
 
@@ -188,16 +178,31 @@ class Publication:
         self.widest = int((end - begin).max(initial=1))
         self._counts: dict[Window, float] = {}
 
-    def having(self, column: int, quasi: int, near: slice) -> Floats | npt.NDArray[np.bool_]:
-        """The chance of each record in a range to have a value of a quasi-identifier."""
-        codes = self.quasi[column][near]
-        return self._chances[column](quasi)[codes] if self._chances else codes == quasi
-
     def count(self, window: Window) -> float:
-        """The estimate of a window count; windows drawn at random repeat, and are worked out once."""
+        """The estimate of a window count; records shown over several slots are spread evenly."""
+        # Windows drawn at random repeat, and are worked out once.
         if window not in self._counts:
-            self._counts[window] = estimate(self, window)
+            self._counts[window] = self._count(*window)
         return self._counts[window]
+
+    def _count(self, first: int, last: int, value: int, column: int, quasi: int) -> float:
+        # Records that can overlap the window are one range, as none is shown over more than `widest` slots.
+        near = slice(*np.searchsorted(self.begin, (first - self.widest + 1, last)))
+        begin, end = self.begin[near], self.end[near]
+        weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
+        weight = weight * self.exists[near]
+        if column >= 0:
+            codes = self.quasi[column][near]
+            weight = weight * (self._chances[column](quasi)[codes] if self._chances else codes == quasi)
+        if value < 0:
+            return float(weight.sum())
+        group, holds = self.group[near], self.value[near] == value
+        if not len(group) or group[0] < 0:
+            return float(weight[holds].sum())
+        # The range holds whole slots, and with them whole buckets: shares can be counted inside it.
+        bucket = group - group.min()
+        share = np.bincount(bucket, weights=holds) / np.maximum(np.bincount(bucket), 1)
+        return float((weight * share[bucket]).sum())
 
 
 def draw_windows(
@@ -213,26 +218,6 @@ def draw_windows(
     quasi = [int(truth.quasi[c][r]) if c >= 0 else -1 for c, r in zip(column, record, strict=True)]
     questions = zip(first, value, column, quasi, strict=True)
     return [Window(begin, begin + span, *sought) for begin, *sought in questions]
-
-
-def estimate(published: Publication, window: Window) -> float:
-    """The estimate of a window count; records shown over several slots are spread evenly."""
-    first, last, value, column, quasi = window
-    # Records that can overlap the window are one range, as none is shown over more than `widest` slots.
-    near = slice(*np.searchsorted(published.begin, (first - published.widest + 1, last)))
-    begin, end = published.begin[near], published.end[near]
-    weight = np.clip(np.minimum(end, last) - np.maximum(begin, first), 0, None) / (end - begin)
-    weight = weight * published.exists[near]
-    fits = weight * published.having(column, quasi, near) if column >= 0 else weight
-    if value < 0:
-        return float(fits.sum())
-    group, holds = published.group[near], published.value[near] == value
-    if not len(group) or group[0] < 0:
-        return float(fits[holds].sum())
-    # The range holds whole slots, and with them whole buckets: shares can be counted inside it.
-    bucket = group - group.min()
-    share = np.bincount(bucket, weights=holds) / np.maximum(np.bincount(bucket), 1)
-    return float((fits * share[bucket]).sum())
 
 
 def relative_errors(

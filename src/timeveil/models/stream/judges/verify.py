@@ -44,7 +44,7 @@ from timeveil.models.stream.evidence import (
 )
 from timeveil.models.stream.judges.groups import check_groups, check_labels, check_row_count, check_values
 from timeveil.models.stream.judges.manifest import SENTENCES, check_columns, check_shape, check_statements
-from timeveil.models.stream.slots import NOWHERE, SlotLine
+from timeveil.models.stream.slots import NOWHERE
 
 
 def check(evidence: Evidence) -> Verdict:
@@ -95,7 +95,7 @@ def _check_slots(evidence: Evidence, findings: Findings) -> None:
     findings.check("every slot is one of the stated granularity, from the first to the last stated")
     findings.check("slots are in the order of time")
     counts, line = evidence.release.manifest["counts"], evidence.line
-    first, last = (_stated_number(line, counts.get(name)) for name in ("first_slot", "last_slot"))
+    first, last = (line.number(counts.get(name)) for name in ("first_slot", "last_slot"))
     stated = NOWHERE not in (first, last)
     for table in evidence.release.parts:
         numbers = line.numbers(evidence.slot_runs(table))
@@ -106,17 +106,9 @@ def _check_slots(evidence: Evidence, findings: Findings) -> None:
             findings.expect_none("slot:outside", slots=(slots < first) | (slots > last), table=table)
         if table == "data" and not stated:
             findings.expect("slot:stated", not (len(slots) or counts["slots"]))
-    # Empty slots count.
-    extent = last - first + 1
     if stated:
-        number = counts["slots"]
+        extent, number = last - first + 1, counts["slots"]  # empty slots count
         findings.expect("counts:slots", number == extent, stated=number, slots=max(extent, 0))
-
-
-def _stated_number(line: SlotLine, slot: object) -> int:
-    if line.granularity is None:
-        return slot if isinstance(slot, int) and not isinstance(slot, bool) else NOWHERE
-    return int(line.numbers(pa.array([slot], pa.string()))[0]) if isinstance(slot, str) else NOWHERE
 
 
 def _check_buckets(evidence: Evidence, findings: Findings) -> None:
@@ -176,8 +168,8 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     ledger, manifest, before = evidence.private, evidence.release.manifest, len(findings.violations)
     published = [column["name"] for column in manifest["columns"]]
     findings.expect("columns:respondent", ledger.original.roles.respondent not in published)
-    same_clock = json.dumps(ledger.facts.get("time")) == json.dumps(manifest["time"])
-    findings.expect("parameters:time", same_clock)
+    stated = json.dumps(manifest["time"])
+    findings.expect("parameters:time", json.dumps(ledger.facts.get("time")) == stated)
     findings.check("the ledger lists every original row, in order")
     rows = ledger.original.rows
     if findings.expect_all(evidence.ledger_facts, listed=ledger.entries.num_rows, rows=rows):
@@ -203,8 +195,7 @@ def _check_moves(evidence: Evidence, findings: Findings) -> None:
     journeys, published, l = evidence.journeys, evidence.journeys.published, evidence.l
     findings.check("no record was published before its slot")
     findings.expect_none("moved-back", records=journeys.distance < 0)
-    # A ledger is that of a whole table, in which no record comes late, whatever `late` says.
-    reach = evidence.reach
+    reach = evidence.reach  # in a whole table, as a ledger is of, no record comes late
     findings.check(f"no record was published {reach} or more slots after its own")
     findings.expect_none("moved-too-far", records=journeys.distance >= reach, reach=reach)
     if evidence.private.original.roles.respondent is not None:
@@ -251,8 +242,7 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     # By the slot of origin, in which the adversary looks for the record.
     least[complete] = least_packet_sizes(journeys.origin[complete], journeys.value.codes[complete], promise)
     small = np.unique(group[size[group] < least[rows]])
-    smallest = int(size[small].min(initial=promise))
-    findings.expect_none("packet-size", packets=len(small), smallest=smallest)
+    findings.expect_none("packet-size", packets=len(small), smallest=int(size[small].min(initial=promise)))
 
 
 def _check_recurring(evidence: Evidence, findings: Findings) -> None:
@@ -307,9 +297,9 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     if evidence.grouped:
         released_bucket = whole_numbers(column_of(evidence.release.parts["data"], evidence.unit))
         columns.append(_numbers(journeys.bucket[published], released_bucket))
+    exact = () if evidence.generalized else ("quasi",)
     if evidence.generalized:
         check_labels(evidence, findings)
-    exact = () if evidence.generalized else ("quasi",)
     for name in evidence.columns(*exact, "keep", "sensitive"):
         column = evidence.original_column(name)
         before, after = align(Coded(column.codes[published], column.values), evidence.released_column(name))
