@@ -20,9 +20,14 @@ from timeveil.errors import InputError
 from timeveil.evidence.published import WindowCount
 from timeveil.judging import answer, measure
 from timeveil.models.stream.evidence import Evidence
-from timeveil.models.stream.judges.measure import StreamLoss, information_loss
+from timeveil.models.stream.judges.measure import (
+    StreamLoss,
+    bucket_numbers,
+    information_loss,
+    merged,
+    suppress_only,
+)
 from timeveil.models.stream.judges.query import Publication, Window, relative_errors
-from timeveil.models.stream.judges.ways import bucket_numbers, merged, suppress_only
 
 
 def stream(slots=40, size=9, seed=0, ill=("flu", "flu", "tbc", "hiv", "nor", "mea", "sal")):

@@ -171,7 +171,6 @@ class StreamParameters(Reading):
 
     @rule("protect_slot", "l")
     def the_true_slot_is_promised_less(self) -> Problem:
-        """No method can promise 1 in l to someone who knows the true slot."""
         if self.protect_slot is None or self.protect_slot < self.l:
             return None
         hint = f"use {{protect_slot={self.l - 1}}}" if self.l > 2 else "raise {l} to at least 3"
@@ -189,7 +188,6 @@ class StreamParameters(Reading):
 
     @rule("groups", "hierarchies", "k", "buckets")
     def groups_are_generalised(self) -> Problem:
-        """Hierarchies and k are about generalised groups, which take the place of buckets."""
         defaults = {name: type(self).table()[name].default for name in ("hierarchies", "k", "buckets")}
         changed = [name for name, default in defaults.items() if getattr(self, name) != default]
         if self.generalized and "buckets" in changed:
@@ -209,7 +207,6 @@ class StreamParameters(Reading):
 
     @rule("protect_slot", "filler", "jitter", "first_window", "groups", "buckets", "late")
     def packets_exclude_the_plain_method(self) -> Problem:
-        """The packet method has its own way of doing what these do."""
         if self.protect_slot is None:
             return None
         reasons = {
@@ -244,7 +241,6 @@ class StreamParameters(Reading):
 
     @rule("forget_after", "recurring", "window")
     def people_are_forgotten_once_all_is_final(self) -> Problem:
-        """Once a person is forgotten, none of their records may be on its way."""
         if self.forget_after is None:
             return None
         if self.recurring == "ignore":

@@ -5,18 +5,9 @@ records and that no value is held by more than 1 in l of them.
 
 With the ledger, every original record is either withheld or published once, in its own slot or a later one
 within the window. Every slot is l-eligible by the original values, and the published rows and value counts
-are those of its records.
-
-Where the release makes a promise against anyone who knows the true slot, records are in packets. A packet is
-closed if its records belong to one slot, are published in one slot or all withheld, share one bucket, and
-have different values. It is large enough if it has as many records as promised or, where a slot's commonest
-value leaves no room for that, floor(records of the slot / records of that value). Whether records were drawn
-at random cannot be checked from any outcome.
-
-Where the release makes a promise to people who come back, a person is published once, or all of their buckets
-list the same values. A recipient sees that every bucket lists each value once and has either as many records
-as values or one record and, for the other values, counterfeits, as many in all as the manifest states. With
-the ledger, each person is followed from slot to slot.
+are those of its records. Packets are closed and large enough for the promise about the true slot; whether
+their records were drawn at random cannot be checked from any outcome. People who come back are followed from
+slot to slot; a recipient sees only that buckets list each value once and how many counterfeits there are.
 """
 
 from __future__ import annotations

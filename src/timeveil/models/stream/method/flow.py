@@ -1,10 +1,7 @@
 """A stream on its way: what has arrived, what is in the window, what has been published.
 
 Slots arrive in order. `arrive` takes some in and returns the slots that became final; `end` returns the
-remaining ones. Records are numbers: which row a record is and what its value is called is known to
-`publisher`, which runs a whole table and a single snapshot through this step.
-
-`WindowStream` is the method of the paper, `PacketStream` the method of closed packets.
+remaining ones. Records are numbers: `publisher` knows their rows.
 """
 
 from __future__ import annotations

@@ -105,12 +105,8 @@ class SlotStep:
     def __init__(self, waiting: Waiting, slot: int, core: Core, people: People) -> None:
         self.waiting, self.options, self.slot, self.core = waiting, waiting.options, slot, core
         self.l, self.size, self.people = self.options.l, self.options.protect_slot or 0, people
-        self.draws = Draws(waiting.chance, slot, PACKETS)
-        self.guests: list[Packet] = []
-        self.natives: list[Packet] = []
-        self.mixture = Tally()
-        self.outcome = Outcome()
-        self.gone: set[int] = set()
+        self.draws, self.mixture, self.outcome = Draws(waiting.chance, slot, PACKETS), Tally(), Outcome()
+        self.guests, self.natives, self.gone = list[Packet](), list[Packet](), set[int]()
         self.fillers = [packet for packet in waiting.packets if packet.filler]
         # h records of the commonest value need h packets, so not all can have more than n // h values.
         self.least = min(self.size, core.tally.size // core.tally.highest) if core.records else 0
@@ -124,20 +120,16 @@ class SlotStep:
         while self.core.tally.lack(self.l) > 0:
             values = self.core.pick_highest(self.least, self.draws)
             if values is None:
-                self._join(packets)
+                # Residue: each record left without enough others joins a packet that lacks its value.
+                for value in [value for value, cell in self.core.records.items() for _ in cell]:
+                    lacking = [packet for packet in packets if value not in packet.values]
+                    packet = lacking[self.draws.below(len(lacking))]
+                    packet.values.append(value)
+                    packet.records.append(self.core.take(value))
                 break
             packets.append(self._packet(values))
         for packet in packets:
             self._wait(packet)
-
-    def _join(self, packets: list[Packet]) -> None:
-        """Residue: each record left without enough others joins a packet that lacks its value."""
-        for value, cell in self.core.records.items():
-            for _ in range(len(cell)):
-                lacking = [packet for packet in packets if value not in packet.values]
-                packet = lacking[self.draws.below(len(lacking))]
-                packet.values.append(value)
-                packet.records.append(self.core.take(value))
 
     def fill(self) -> None:
         """FILL: let packets without the commonest values wait, where the slot can spare them."""

@@ -111,15 +111,13 @@ class Facts(ReleaseFacts):
     @property
     def withheld(self) -> dict[str, int]:
         """How many records were withheld, by reason."""
-        names = ("duplicates", "repeats", "incomplete", "few")
-        duplicates, repeats, incomplete, few = (self.run.get(name, 0) for name in names)
-        return {
-            "to keep the promise": self.run.get("withheld", 0) - duplicates - repeats - incomplete - few,
-            "because the person already has a record in that slot": duplicates,
-            "because of another record of the person": repeats,
-            "without a time, a person or a value": incomplete,
-            f"in slots of fewer than {self.parameters.get('k')} records": few,
+        reasons = {
+            "because the person already has a record in that slot": self.run.get("duplicates", 0),
+            "because of another record of the person": self.run.get("repeats", 0),
+            "without a time, a person or a value": self.run.get("incomplete", 0),
+            f"in slots of fewer than {self.parameters.get('k')} records": self.run.get("few", 0),
         }
+        return {"to keep the promise": self.run.get("withheld", 0) - sum(reasons.values()), **reasons}
 
     def figures(self) -> list[tuple[str, Any]]:
         counts = self.counts
