@@ -33,8 +33,6 @@ from timeveil.models.stream.parameters import reach_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
 Mask = npt.NDArray[np.bool_]
-SLOT, BUCKET, GROUP, COUNT, PACKET = "slot", "bucket", "group", "count", "packet"
-NO_PACKET = -1
 LEDGER_FAULTS = {
     "ledger:model": "the ledger is not that of this release",
     "columns:quasi": "the quasi columns are not those of the original",
@@ -152,7 +150,7 @@ class Evidence(LabelledEvidence):
     @property
     def unit(self) -> str:
         """The column that numbers buckets or groups."""
-        return GROUP if self.generalized else BUCKET
+        return "group" if self.generalized else "bucket"
 
     @cached_property
     def k(self) -> int:
@@ -163,7 +161,7 @@ class Evidence(LabelledEvidence):
     def labels(self) -> dict[str, Coded]:
         """What the group of each original record is published with; -1 where it is in no group."""
         names, journeys = self.columns("quasi"), self.journeys
-        classes = classes_of(self.release, [SLOT, GROUP, *names])
+        classes = classes_of(self.release, ["slot", "group", *names])
         numbers = self.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
         # One numbering for the groups of the release and of the ledger.
         sides = zip(numbers, (journeys.slot, journeys.bucket), strict=True)
@@ -185,24 +183,26 @@ class Evidence(LabelledEvidence):
 
     def slot_runs(self, table: str = "data") -> pa.Array:
         """The slots of a table in its order, each run of equal ones once."""
-        kind = codes.plain_type(schema_of(self.release, table).field(SLOT).type)
+        kind = codes.plain_type(schema_of(self.release, table).field("slot").type)
         batches = self.release.batches(table)
-        runs = [pc.run_end_encode(batch.column(SLOT).cast(kind)).values for batch in batches]
+        runs = [pc.run_end_encode(batch.column("slot").cast(kind)).values for batch in batches]
         # Once more, because a run may go on in the next batch.
         return pc.run_end_encode(pa.chunked_array(runs, kind).combine_chunks()).values
 
     @cached_property
     def buckets(self) -> Buckets:
         """The buckets of both tables; a missing number or count is -1."""
-        entries, classes = self.release.parts["sensitive"], classes_of(self.release, [SLOT, BUCKET])
-        listed, slot = len(column := column_of(entries, SLOT)), self.line.numbers(column)
+        entries, classes = self.release.parts["sensitive"], classes_of(self.release, ["slot", "bucket"])
+        listed, slot = len(column := column_of(entries, "slot")), self.line.numbers(column)
         slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
-        number = np.concatenate([whole_numbers(column_of(entries, BUCKET)), whole_numbers(classes.column(1))])
+        number = np.concatenate(
+            [whole_numbers(column_of(entries, "bucket")), whole_numbers(classes.column(1))]
+        )
         # One numbering for both tables, in order of (slot, number).
         owner, count = number_of_pairs(slot, number)
         example = np.zeros(count, dtype=np.int64)
         example[owner] = np.arange(len(slot))
-        often = whole_numbers(column_of(entries, COUNT))
+        often = whole_numbers(column_of(entries, "count"))
         return Buckets(
             slot[example],
             number[example],
@@ -235,7 +235,7 @@ class Evidence(LabelledEvidence):
             return Journeys(
                 origin=line_of(self.release, times.type).origins(times),
                 noted=self.line.numbers(entries.column("origin")),
-                slot=self.line.numbers(entries.column(SLOT)),
+                slot=self.line.numbers(entries.column("slot")),
                 bucket=whole_numbers(bucket),
                 value=encode_values(column_of(data, roles.sensitive[0])),
                 quasi=fold([(coded.codes, coded.size) for coded in columns], len(times))[0],
@@ -271,17 +271,17 @@ class Evidence(LabelledEvidence):
 
     @cached_property
     def packets(self) -> Integers | None:
-        """Per original record the number of its packet or `NO_PACKET`; None where the ledger lists none."""
-        if PACKET not in self.private.entries.schema.names:
+        """Per original record the number of its packet or -1; None where the ledger lists none."""
+        if "packet" not in self.private.entries.schema.names:
             return None
-        column = self.private.table.column(PACKET)
+        column = self.private.table.column("packet")
         return whole_numbers(column) if pa.types.is_integer(column.type) else None
 
     @cached_property
     def ledger_facts(self) -> dict[str, bool]:
         """Whether the ledger has the model, the columns and the rows of the release, by name of the fact."""
         entries, original, roles = self.private.entries, self.private.original, self.private.original.roles
-        needed = {"row", "origin", SLOT, *([self.unit] if self.grouped else [])}
+        needed = {"row", "origin", "slot", *([self.unit] if self.grouped else [])}
         same_time = self.release.manifest["time"]["column"] == roles.time
         return {
             "ledger:model": self.private.model == "stream" and same_time,

@@ -18,14 +18,14 @@ from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode, enc
 from timeveil.evidence.conditions import Alternatives
 from timeveil.evidence.published import classes_of
 from timeveil.evidence.risk import Floats
-from timeveil.models.stream.evidence import GROUP, SLOT, Evidence, number_of_pairs, whole_numbers
+from timeveil.models.stream.evidence import Evidence, number_of_pairs, whole_numbers
 
 
 def check_groups(evidence: Evidence, findings: Findings) -> None:
     """What the table shows: groups of k records with equal labels, and no value too frequent."""
     release, l, k = evidence.release, evidence.l, evidence.k
     quasi, counts = evidence.columns("quasi"), release.manifest["counts"]
-    classes = classes_of(release, [SLOT, GROUP, *quasi, evidence.sensitive_column])
+    classes = classes_of(release, ["slot", "group", *quasi, evidence.sensitive_column])
     slot, number = evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
     owner, groups = number_of_pairs(slot, number)
     rows, value = np.asarray(classes["rows"]), encode_values(classes.column(-2))

@@ -40,7 +40,7 @@ from timeveil.evidence.published import (
     window_of,
 )
 from timeveil.evidence.risk import Floats
-from timeveil.models.stream.evidence import BUCKET, SLOT, Evidence, whole_numbers
+from timeveil.models.stream.evidence import Evidence, whole_numbers
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 QUERIES = (WindowCount,)
@@ -60,7 +60,7 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
             del condition_set.by_value[secret]
 
     def mark(batch: pa.RecordBatch) -> pa.Array:
-        slots = batch.column(SLOT)
+        slots = batch.column("slot")
         inside = pc.is_in(slots.cast(plain_type(slots.type)), value_set=window)
         return pc.multiply(conditions.mark(batch), inside.cast(pa.int64()))
 
@@ -72,7 +72,7 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
         value, low, high = (share @ np.asarray(classes["rows"])).tolist()
         listed = marked_rows(release, mark, share[2] > 0) if rows else None
         return Estimate(value, low=low, high=high, unknown=conditions.unknown, rows=listed)
-    keys, sets = [SLOT, BUCKET] if sought else [], len(conditions.sets)
+    keys, sets = ["slot", "bucket"] if sought else [], len(conditions.sets)
     value, low, high = share_of_bucket(*_in_buckets(evidence, classes_of(release, keys, mark), sought, sets))
     if rows:
         each = classes_of(release, keys, mark, each=True)

@@ -24,15 +24,7 @@ from timeveil.evidence import codes
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs, ranked
 from timeveil.evidence.published import check_row_order, classes_of
-from timeveil.models.stream.evidence import (
-    COUNT,
-    NO_PACKET,
-    SLOT,
-    Evidence,
-    ineligible_slots,
-    least_packet_sizes,
-    whole_numbers,
-)
+from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes, whole_numbers
 from timeveil.models.stream.judges.groups import check_groups, check_labels, check_row_count, check_values
 from timeveil.models.stream.judges.manifest import SENTENCES, check_columns, check_shape, check_statements
 from timeveil.models.stream.slots import NOWHERE
@@ -61,19 +53,19 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
     release = evidence.release
     if evidence.bucketed:
         # No count is above the number of rows, so that sums of counts are exact.
-        most = pc.max(column_of(release.parts["sensitive"], COUNT)).as_py() or 0
+        most = pc.max(column_of(release.parts["sensitive"], "count")).as_py() or 0
         if not findings.expect("value-counts:most", most <= release.manifest["counts"]["rows"]):
             return False
     _check_slots(evidence, findings)
     for table in release.parts:
-        check_row_order(release, (evidence.unit,) if evidence.grouped else (), findings, table, within=SLOT)
+        check_row_order(release, (evidence.unit,) if evidence.grouped else (), findings, table, within="slot")
     if evidence.bucketed:
         _check_buckets(evidence, findings)
     elif evidence.generalized:
         check_groups(evidence, findings)
     else:
         # Every slot is checked as one bucket.
-        classes = classes_of(release, [SLOT, evidence.sensitive_column])
+        classes = classes_of(release, ["slot", evidence.sensitive_column])
         rows, slot = np.asarray(classes["rows"]), codes.encode(classes.column(0))
         check_row_count(rows, release.manifest["counts"]["rows"], findings)
         size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
@@ -209,8 +201,8 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     if packet is None:
         findings.expect("packet:missing", False)
         return
-    findings.expect_none("packet", records=complete != (packet != NO_PACKET))
-    rows = np.flatnonzero(complete & (packet != NO_PACKET))
+    findings.expect_none("packet", records=complete != (packet != -1))
+    rows = np.flatnonzero(complete & (packet != -1))
     _, group = ranked(packet[rows])
     size = np.bincount(group)
     packets = len(size)
@@ -272,7 +264,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
     journeys, published = evidence.journeys, evidence.journeys.published
     slot, original = journeys.slot[published], Coded(journeys.value.codes[published], journeys.value.values)
     findings.check("every slot has as many records as the ledger places there")
-    slots = _numbers(slot, evidence.line.numbers(column_of(evidence.release.parts["data"], SLOT)))
+    slots = _numbers(slot, evidence.line.numbers(column_of(evidence.release.parts["data"], "slot")))
     findings.expect_none("slot-records", slots=_differences(*slots) != 0)
     findings.check("per value, the published and the withheld records are the original ones")
     if evidence.bucketed:

@@ -16,24 +16,12 @@ import numpy as np
 from timeveil.domain.lines import refuse_loss
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
-from timeveil.models.stream.method.placing import (
-    TIES,
-    Arrivals,
-    Chance,
-    Final,
-    Ints,
-    Placement,
-    Snapshot,
-    Values,
-    deal,
-    runs,
-    snapshot_of,
-)
+from timeveil.models.stream.method.placing import Arrivals, Chance, Final, Ints, Placement, Values, deal
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings
 
-JITTER = b"jitter"
+JITTER, TIES = b"jitter", b"ties"  # what words are drawn for
 RECENT = 30  # final slots whose losses are counted apart
 WAITING, TAKEN, PUBLISHED, DELAYED, HELD_BACK, RETURNING = range(6)
 """What a state says of a record; nothing writes `TAKEN` and `PUBLISHED` any more."""
@@ -67,7 +55,8 @@ class Stream(ABC):
     def arrive(self, arrivals: Arrivals, progress: Progress = silent) -> list[Final]:
         """Take the next slots in, each with its records; slots left out are empty."""
         slots, finals = arrivals.slots, list[Final]()
-        for begin, end in pairwise(runs(slots)):
+        begins = np.flatnonzero(np.diff(slots, prepend=slots[:1] - 1)).tolist()
+        for begin, end in pairwise([*begins, len(slots)]):
             slot = int(slots[begin])
             progress("repositioning", begin / len(slots))
             if self.first is None or self.last is None:
@@ -120,6 +109,14 @@ class Stream(ABC):
     @abstractmethod
     def unpublished(self) -> Iterator[tuple[int, list[int], int]]:
         """Records that a state must hold: slot, numbers, and whether they have arrived."""
+
+    @property
+    def followed(self) -> dict[str, int]:
+        """Numbers about people who come back, where they are followed."""
+        if self.recurrence is None:
+            return {}
+        counted = {name: self.tally[name] for name in ("returned", "repeats", "counterfeits")}
+        return {**counted, "people_followed": len(self.recurrence.known)}
 
     def count(self, **more: int) -> None:
         """Add to the tally."""
@@ -200,7 +197,7 @@ class WindowStream(Stream):
         l, options, counts = self.settings.l, self.settings.options, dict[int, int]()
         records, codes = self._arrived(slot)
         if len(records):
-            snapshot = self.placement.snapshots[slot] = snapshot_of(slot, records, codes, self.chance)
+            self.placement.snapshots[slot] = snapshot = self.placement.snapshot(slot, records, codes)
             counts = snapshot.counts
         self.last = slot
         published = least_suppression(counts, l)
@@ -252,7 +249,7 @@ class WindowStream(Stream):
             for value, records in placed.cells().items():
                 self._withheld(value, records)
             self.count(few=len(placed.records))
-            placed = Snapshot(placed.records[:0], {})
+            placed.records, placed.counts = placed.records[:0], {}
         self.count(published=len(placed.records), slots=1)
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))

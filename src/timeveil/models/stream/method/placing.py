@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 Cells = dict[int, Ints]  # value to the records that have it, in random order
 People = Mapping[int, Hashable]  # record to person; empty where that is unknown
 
-CELLS, MIXING, BUCKETS, TIES, TURNS = b"cells", b"mixing", b"buckets", b"ties", b"turns"
+CELLS, MIXING, BUCKETS, TURNS = b"cells", b"mixing", b"buckets", b"turns"
 """What words are drawn for."""
 BLOCK = 64  # how many words are drawn at a time by `Draws`
 
@@ -46,7 +46,7 @@ class Chance:
     """Random words by slot and purpose.
 
     >>> chance = Chance(7)
-    >>> chance.words(3, TIES, 2).tolist() == Chance(7).words(3, TIES, 2).tolist()
+    >>> chance.words(3, TURNS, 2).tolist() == Chance(7).words(3, TURNS, 2).tolist()
     True
     >>> sorted(chance.order(3, CELLS, np.array([1, 0, 1, 0]))[:2].tolist())
     [1, 3]
@@ -164,22 +164,6 @@ class Snapshot:
         return cells
 
 
-def snapshot_of(slot: int, records: Ints, values: Ints, chance: Chance) -> Snapshot:
-    """Put the records of a slot in their secret order."""
-    order = chance.order(slot, CELLS, values)
-    return Snapshot(records[order], dict(Counter(values[order].tolist())))
-
-
-def runs(numbers: Ints) -> list[int]:
-    """Where each run of equal numbers begins, and where the last one ends.
-
-    >>> runs(np.array([7, 7, 9]))
-    [0, 2, 3]
-    """
-    begins = (numbers[1:] != numbers[:-1]).nonzero()[0] + 1
-    return [0, *begins.tolist(), len(numbers)] if len(numbers) else []
-
-
 class Placement:
     """Takes the records of final slots from their cells.
 
@@ -192,6 +176,11 @@ class Placement:
         self.chance = chance
         self.snapshots: dict[int, Snapshot] = {}
         self.unplaced: dict[int, Cells] = {}
+
+    def snapshot(self, slot: int, records: Ints, values: Ints) -> Snapshot:
+        """The records of a slot in their secret order."""
+        order = self.chance.order(slot, CELLS, values)
+        return Snapshot(records[order], dict(Counter(values[order].tolist())))
 
     def place(self, slot: Slot, window: Window, people: People) -> Snapshot:
         """The records of a final slot; `window` holds the plans of later ones."""

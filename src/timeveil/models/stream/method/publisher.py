@@ -43,14 +43,7 @@ from timeveil.models.stream.method.placing import Arrivals, Final, Ints
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, Settings, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
-from timeveil.models.stream.method.tables import (
-    Layout,
-    PublishedSlot,
-    RowStore,
-    followed_facts,
-    run_facts,
-    typed,
-)
+from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, run_facts, typed
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken
 from timeveil.reading.encoding import Coded, encode, encode_people
@@ -280,7 +273,7 @@ class StreamPublisher:
             "mean_distance": tally["distance"] / tally["moved"] if tally["moved"] else 0.0,
             "information_loss": self._settings.costs.amount(tally["loss"]),
             "seed": self._settings.seed,
-            **followed_facts(stream),
+            **stream.followed,
         }
 
     @property

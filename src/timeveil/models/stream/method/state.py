@@ -26,7 +26,7 @@ from timeveil.models.stream.method import flow
 from timeveil.models.stream.method.arrivals import Slots, codes_of, python_values
 from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
-from timeveil.models.stream.method.placing import Ints, Values, snapshot_of
+from timeveil.models.stream.method.placing import Ints, Values
 from timeveil.models.stream.method.recurring import Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings
@@ -223,7 +223,7 @@ def _put_back(
             stream.delayed[slot] = [(records, codes[records])]
             continue
         # Records come in order of arrival, and draws depend on seed and slot only: same secret order.
-        snapshot = snapshot_of(slot, records, codes[records], stream.chance)
+        snapshot = stream.placement.snapshot(slot, records, codes[records])
         if stream.emitted is None or slot > stream.emitted:
             stream.placement.snapshots[slot] = snapshot
         else:

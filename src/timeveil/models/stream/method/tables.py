@@ -361,14 +361,6 @@ def run_facts(stream: Stream, codes: Ints, origin: Ints, finals: Sequence[Final]
         "seed": settings.seed,
         "duplicates": tally["duplicates"],
         "incomplete": tally["incomplete"],
-        **followed_facts(stream),
+        **stream.followed,
         **({"few": tally["few"]} if settings.options.k else {}),
     }
-
-
-def followed_facts(stream: Stream) -> dict[str, int]:
-    """Numbers about people who come back, where they are followed."""
-    if stream.recurrence is None:
-        return {}
-    counted = {name: stream.tally[name] for name in ("returned", "repeats", "counterfeits")}
-    return {**counted, "people_followed": len(stream.recurrence.known)}
