@@ -176,17 +176,17 @@ class _Scene:
         true = self.value[published]
         before = self._posterior(self.original[published], published)
         record, value, _ = self._values_in(bucket, bucket)
-        owner, held, often = self._listed(bucket)
-        cell = np.searchsorted(owner * self.values + held, bucket[record] * self.values + value)
+        owner, entry, often = self._listed(bucket)
+        cell = np.searchsorted(owner * self.values + entry, bucket[record] * self.values + value)
         columns = [column[published] for column in self.columns]
         if self.evidence.generalized and columns:
             labels, contains = self.evidence.labels, self.evidence.contains
             names = self.evidence.private.original.roles.quasi_columns
-            shown = [
+            generalised = [
                 Shown(column, labels[name].codes[self.rows][published], contains(name, labels[name].values))
                 for name, column in zip(names, columns, strict=True)
             ]
-            chance = shares_through_labels(record, value, often[cell], true, shown)
+            chance = shares_through_labels(record, value, often[cell], true, generalised)
         else:
             chance = learnt_shares(record, value, cell, often, [ranked(column)[1] for column in columns])
         # Rows with the person's quasi-identifiers are equally likely to be theirs.

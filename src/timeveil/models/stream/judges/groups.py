@@ -43,8 +43,7 @@ def check_groups(evidence: Evidence, findings: Findings) -> None:
     findings.expect_none("group-labels", groups=np.bincount(owners, minlength=groups) > 1)
     findings.check(f"every group has at least {k} records")
     size = np.bincount(owner, rows, groups).astype(np.int64)
-    smallest = int(size.min(initial=k))
-    findings.expect_none("group-size", groups=size < k, k=k, smallest=smallest)
+    findings.expect_none("group-size", groups=size < k, k=k, smallest=int(size.min(initial=k)))
     check_values(owner, value, rows, size, l, "group", findings)
     findings.check("the labels that the manifest lists are published, each at one level")
     for name, column in zip(quasi, columns, strict=True):
@@ -56,8 +55,7 @@ def check_groups(evidence: Evidence, findings: Findings) -> None:
 def check_row_count(rows: Integers, stated: int, findings: Findings) -> None:
     """As many rows as the manifest states."""
     findings.check("row, slot and bucket counts are those of the manifest")
-    number = int(rows.sum())
-    findings.expect("row-count", number == stated, rows=number, stated=stated)
+    findings.expect("row-count", rows.sum() == stated, rows=int(rows.sum()), stated=stated)
 
 
 def check_values(
@@ -90,8 +88,8 @@ def check_labels(evidence: Evidence, findings: Findings) -> None:
         values, labels = evidence.original_column(name), evidence.labels[name]
         # A record in no published group has no label, and is missed elsewhere.
         labelled = rows[labels.codes[rows] >= 0]
-        shown = Coded(labels.codes[labelled], labels.values)
-        wrong = evidence.wrong_labels(name, values.codes[labelled], shown)
+        label = Coded(labels.codes[labelled], labels.values)
+        wrong = evidence.wrong_labels(name, values.codes[labelled], label)
         findings.expect_none("labels", values=wrong, name=name)
 
 
@@ -121,6 +119,6 @@ def bits_lost(evidence: Evidence) -> dict[str, float]:
         return {evidence.sensitive_column: float(-np.log2(share).mean())}
     lost = {}
     for name, labels in evidence.labels.items():
-        value, shown = evidence.original_column(name).codes, Coded(labels.codes[published], labels.values)
-        lost[name] = evidence.bits_of(name, value[published], shown, value[journeys.complete])
+        value, label = evidence.original_column(name).codes, Coded(labels.codes[published], labels.values)
+        lost[name] = evidence.bits_of(name, value[published], label, value[journeys.complete])
     return lost

@@ -72,15 +72,14 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> StreamProfile:
     grain = slot if isinstance(slot, Granularity) else granularity(slot)
     times = column_of(relation.data, relation.time)
     origin = SlotLine(None if numbered else grain, axis).origins(times)
-    value = encode(
-        column_of(relation.data, relation.needed(next(iter(relation.roles.sensitive), None), "sensitive"))
-    )
+    sensitive = relation.needed(next(iter(relation.roles.sensitive), None), "sensitive")
+    value = encode(column_of(relation.data, sensitive))
     complete = (origin != NOWHERE) & np.asarray(value.values.is_valid())[value.codes]
-    origin, code = origin[complete], value.codes[complete]
-    index, size, most = commonest(origin, code)
-    known = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
-    parts = [(index, len(size)), *((coded.codes[complete], coded.size) for coded in known)]
-    group, shown, held = commonest(fold(parts, len(index))[0], code)
+    code = value.codes[complete]
+    index, size, most = commonest(origin[complete], code)
+    quasi = [encode(column_of(relation.data, name)) for name in relation.roles.quasi_columns]
+    parts = [(index, len(size)), *((coded.codes[complete], coded.size) for coded in quasi)]
+    group, alike, same = commonest(fold(parts, len(index))[0], code)
     records, slots = len(index), len(size)
     by_l = []
     for l in range(2, max(MOST_L, parameters.l) + 1):
@@ -94,6 +93,6 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> StreamProfile:
         relation.rows - records,
         slots,
         records / max(slots, 1),
-        float((shown == held)[group].mean()) if records else 0.0,
+        float((alike == same)[group].mean()) if records else 0.0,
         tuple(by_l),
     )

@@ -249,7 +249,7 @@ class WindowStream(Stream):
             for value, records in placed.cells().items():
                 self._withheld(value, records)
             self.count(few=len(placed.records))
-            placed.records, placed.counts = placed.records[:0], {}
+            placed.records, placed.counts, placed.guests = placed.records[:0], {}, {}
         self.count(published=len(placed.records), slots=1)
         for origin, guests in placed.guests.items():
             self._moved(number - origin, len(guests))

@@ -120,16 +120,19 @@ class SlotStep:
         while self.core.tally.lack(self.l) > 0:
             values = self.core.pick_highest(self.least, self.draws)
             if values is None:
-                # Residue: each record left without enough others joins a packet that lacks its value.
-                for value in [value for value, cell in self.core.records.items() for _ in cell]:
-                    lacking = [packet for packet in packets if value not in packet.values]
-                    packet = lacking[self.draws.below(len(lacking))]
-                    packet.values.append(value)
-                    packet.records.append(self.core.take(value))
+                self._join(packets)
                 break
             packets.append(self._packet(values))
         for packet in packets:
             self._wait(packet)
+
+    def _join(self, packets: list[Packet]) -> None:
+        """Residue: each record left without enough others joins a packet that lacks its value."""
+        for value in [value for value, cell in self.core.records.items() for _ in cell]:
+            lacking = [packet for packet in packets if value not in packet.values]
+            packet = lacking[self.draws.below(len(lacking))]
+            packet.values.append(value)
+            packet.records.append(self.core.take(value))
 
     def fill(self) -> None:
         """FILL: let packets without the commonest values wait, where the slot can spare them."""

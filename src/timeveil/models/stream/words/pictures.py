@@ -43,10 +43,7 @@ def attack_picture(breach: StreamBreach) -> Picture:
         _shares(breach.before, edges),
         _shares(breach.after, edges),
         (f"original: {before} certain", f"release: {after} certain, {above} above 1/{breach.l}"),
-        marks={
-            label: int(np.abs(np.array(edges) - chance).argmin())
-            for label, chance in _promises(breach).items()
-        },
+        marks={label: int(np.abs(np.array(edges) - at).argmin()) for label, at in _promises(breach).items()},
         ticks=[f"{chance:.0%}" for chance in edges],
         axis="chance given to the person's true value",
         note=note,

@@ -19,23 +19,16 @@ def profile_summary(risk: StreamProfile, source: str, known: Sequence[str]) -> S
     if risk.rows_incomplete:
         rows += f" {counted(risk.rows_incomplete, 'record')} without a time or a sensitive value left out."
     fits = next(each for each in risk.by_l if each.l == risk.l)
-    verdict = f"holds: every slot is already {risk.l}-diverse."
-    if not risk.already_diverse:
-        verdict = (
-            f"not yet {risk.l}-diverse: {fits.slots:,} of {counted(risk.slots, 'slot')} are as they are."
-        )
-    knows = f"the slot and {quoted(known)}" if known else "the slot"
-    certain = (
-        f"Of {share(risk.certain)} of the records, anyone who knows {knows} knows the sensitive value for "
-        "certain."
-    )
-    table = Table(
-        "Slots that could be published as they are",
-        ("l", "slots", "share of slots", "share of records"),
-        [(f"1 in {each.l}", each.slots, each.share_of_slots, each.share_of_records) for each in risk.by_l],
-    )
+    verdict = f"not yet {risk.l}-diverse: {fits.slots:,} of {counted(risk.slots, 'slot')} are as they are."
+    if risk.already_diverse:
+        verdict = f"holds: every slot is already {risk.l}-diverse."
+    knows = f"anyone who knows the slot{f' and {quoted(known)}' if known else ''}"
+    certain = f"Of {share(risk.certain)} of the records, {knows} knows the sensitive value for certain."
+    caption, head = "Slots that could be published as they are", ("l", "slots", "share of slots")
+    rows_by_l = [(f"1 in {by.l}", by.slots, by.share_of_slots, by.share_of_records) for by in risk.by_l]
+    table = Table(caption, (*head, "share of records"), rows_by_l)
     picture = bar_chart(
-        "Slots that could be published as they are",
+        caption,
         f"Share of slots in which no value of a record is held by more than 1 in l. In bold: l = {risk.l}.",
         {f"l = {each.l}": each.share_of_slots for each in risk.by_l},
         colours=dict.fromkeys((f"l = {each.l}" for each in risk.by_l), RELEASE),
