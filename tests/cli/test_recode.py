@@ -106,4 +106,9 @@ def test_a_profile_says_what_each_way_would_lose_and_risk(cli: Cli, visits: None
     start = next(number for number, text in enumerate(said) if text.startswith("--k 4 --recode"))
     rows = [text.split()[:2] for text in said[start + 1 : start + 5]]
     assert rows == [[name, f"{lost:.1f}"] for name, lost in bits.items()]
+    assert all(list(way["singled_out"]) == ["1", "2", "3"] and not way["singled_out"]["1"] for way in ways)
+    finer = json.loads(cli(f"{line} --hierarchy sex=suppression --json").out)["ways"]
+    assert finer[0]["bits"] < bits["global"]
+    said = cli("profile visits.csv --time taken_at --sensitive result --l 2 --hierarchy sex=suppression")
+    assert (said.code, "leave --hierarchy out" in said.err) == (2, True)
     assert "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}0 --granularity day").out

@@ -290,6 +290,16 @@ def test_a_joint_label_is_counted_in_people_not_in_rows():
     assert release.manifest["counts"]["withheld"] == 5
 
 
+def test_nothing_can_be_published_beside_a_promise_about_numbers():
+    """Of a group of three, one row is left, so that no group has a distance."""
+    table = pa.table({"who": ["a", "b", "c"], "when": [dt.date(2006, 1, 1)] * 3, "number": [0, 1, 0]})
+    roles = tv.Roles(respondent="who", time="when", sensitive=["number"])
+    _, first = tv.generalize_time(table, roles, 2)
+    options = {"suppress": 0.9, "allow_loss": True, "protect": {"number": tv.Closeness(0.9)}}
+    with pytest.raises(tv.InfeasibleError, match="earlier release 1"):
+        tv.generalize_time(table.slice(1), roles, 2, after=[first], append=True, **options)
+
+
 def test_local_after_a_correction_is_not_held_up_by_one_block_of_everything():
     """Few people of a group are corrected; where they may be withheld, the others stay as fine as before."""
     rng, rows = np.random.default_rng(1), 600

@@ -61,8 +61,13 @@ def profile(output: Output, **typed: Any) -> int:
         from timeveil.models.events.words import profile_lines
 
         width, recode = output.width, f"--k {risk.k} --recode"
-        heads = [("", "bits lost", "people singled out"), (recode, "per row", "by 2 known visits")]
-        losses = [(way.recode, cell("bits", way.bits), share(way.singled_out)) for way in risk.ways]
+        heads = [
+            ("", "bits lost", "singled out by", "", ""),
+            (recode, "per row", "1 visit", "2 visits", "3 visits"),
+        ]
+        losses = [
+            (way.recode, cell("bits", way.bits), *map(share, way.singled_out.values())) for way in risk.ways
+        ]
         ways = aligned([*heads, *losses]) if losses else []
         if risk.ways_left_out:
             ways = wrapped(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.", width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,9 +10,9 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import Relation
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.evidence.published import require
-from timeveil.judging import attack, gather, measure
+from timeveil.judging import gather, measure
 from timeveil.models import method_of, part
-from timeveil.models.events.parameters import Adversary, EventParameters
+from timeveil.models.events.parameters import EventParameters
 
 if TYPE_CHECKING:
     from timeveil.models.events.judges.profile import Profile
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     AnyProfile: TypeAlias = Profile | StreamProfile | SeriesProfile | PatternProfile
 
 MOST_ROWS = 50_000  # up to here, all ways of recoding a table together take some seconds
-OUTSIDER = Adversary(visits=2, sample=2_000)  # whom they are compared by
 
 
 def profile(
@@ -33,6 +32,7 @@ def profile(
     definitions: Iterable[Granularity] | None = None,
     *,
     ways: bool = False,
+    hierarchies: Mapping[str, Any] | None = None,
     l: int | None = None,
     slot: str | Granularity = "day",
     min_support: float | None = None,
@@ -40,9 +40,10 @@ def profile(
     """Show the risk of a table before anything is done to it.
 
     Of events: people and rows per group, at the table's resolution and at each granularity. Granularities
-    finer than the resolution of the times are left out: they separate nothing. With `ways`, every way of
-    recoding is tried as well, unless the table has more than 50,000 rows. With `l`, the table is a stream of
-    slots. A table of series or of items has a profile of its own; with `min_support`, that of patterns.
+    finer than the resolution of the times are left out: they separate nothing. With `ways` or `hierarchies`,
+    every way of recoding is tried as well, unless the table has more than 50,000 rows. With `l`, the table is
+    a stream of slots. A table of series or of items has a profile of its own; with `min_support`, that of
+    patterns.
     """
     require(Relation, relation)
     values = {"k": k, "l": l, "min_support": min_support}
@@ -59,18 +60,19 @@ def profile(
     allowed = None if named is None else list(named)
     defined = None if definitions is None else list(definitions)
     risk: Profile = judges.profile(relation, promised, allowed, defined)
-    if not ways:
+    if not (ways or hierarchies):
         return risk
     if relation.rows > MOST_ROWS:
         return replace(risk, ways_left_out=f"the table has more than {MOST_ROWS:,} rows")
     results, method = [], method_of(EventParameters)
     limits: Any = {"granularities": allowed, "definitions": defined, "gaps": "skip"}
+    limits["hierarchies"] = hierarchies
     try:
         for recode in ("global", "tiling", "refined", "local"):
             evidence = gather(*method(relation, roles, promised, recode=recode, **limits))
             loss: Any = measure(evidence, windows=0)
-            pinned = attack(evidence, None, OUTSIDER).pinned_after
-            results.append(judges.Way(recode, loss.bits_per_row, pinned))
+            alone = part(model, "judges.attack").singled_out(evidence)
+            results.append(judges.Way(recode, loss.bits_per_row, alone))
     except (InfeasibleError, ParameterError) as error:
         return replace(risk, ways_left_out=error.message)
     return replace(risk, ways=tuple(results))

@@ -145,6 +145,8 @@ def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
     values = {name: value for name, value in typed.items() if request.is_given(value)}
     columns = {name: options[name] for name in Columns.table() if options.get(name)}
     table = request.fitting_table(source, [*columns, *values], profiles=True)
+    if "hierarchies" in values and table.model != "time":
+        raise ParameterError("a profile has `hierarchies` of events only", hint="leave {hierarchies} out")
     roles, _ = roles_from(table, source, {**columns, "drop": REST}, values)
     for name, value in values.items():
         line = table.table()[name]
@@ -166,7 +168,8 @@ def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:
     progress("counting people", 0.5)
     calendar = values.get("definitions")
     definitions = None if calendar is None else from_toml(request.calendar_file(Path(calendar)))
-    more: dict[str, Any] = {name: values[name] for name in ("l", "slot", "min_support") if name in values}
+    further = ("l", "slot", "min_support", "hierarchies")
+    more: dict[str, Any] = {name: values[name] for name in further if name in values}
     risk = profile(relation, values.get("k"), values.get("granularities"), definitions, ways=True, **more)
     roles = run.roles
     known = [*roles.quasi_columns, *([roles.time] if roles.time and not fixed else [])]

@@ -24,7 +24,7 @@ from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
-_OF_EVENTS = ("granularities", "definitions", "nulls", "fold_spellings")
+_OF_EVENTS = ("granularities", "definitions", "hierarchies", "nulls", "fold_spellings")
 PROFILED = ("k", "l", "slot", "min_support", "symbols", *_OF_EVENTS)
 """Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none

@@ -57,14 +57,14 @@ class GranularityRisk:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a row would lose, in bits, with one way to `recode`, and whom two known visits would single out.
+    """What a row would lose, in bits, with one way to `recode`, and whom known visits would single out.
 
-    `singled_out` is the share of people who are then the only candidate.
+    `singled_out` has, by the number of visits that are known, the share of people with a single candidate.
     """
 
     recode: str
     bits: float
-    singled_out: float
+    singled_out: Mapping[str, float]
 
     as_dict = as_dict
 

@@ -235,8 +235,9 @@ def _moved(overall: Floats, group: Int64s, value: Int64s, spread: Floats) -> Flo
     Between two values of a group its cumulative share is a constant c; that of the whole table, Q, rises.
     The sum of |Q - c| is found from prefix sums of Q, on both sides of where Q reaches c.
     """
-    values, changes = len(overall), np.flatnonzero(np.diff(group)) + 1
-    heads, ends = np.append(0, changes), np.append(changes, len(group)) - 1
+    values = len(overall)
+    heads = np.flatnonzero(np.diff(group, prepend=-1))
+    ends = np.flatnonzero(np.diff(group, append=-1))
     reached = np.cumsum(overall)
     sums = np.append(0.0, np.cumsum(reached))
     total = np.cumsum(spread)
