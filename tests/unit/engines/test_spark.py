@@ -92,8 +92,9 @@ def test_the_shuffle_budget():
     granularities = resolve(["day", "week", "month", "quarter", "year"], relation.clock)
     ticks = base_for(relation.clock, granularities, *events.extent())
     timeline = Timeline(relation.clock, ticks, events.observe(ticks))
+    firsts = [timeline.firsts(granularity) for granularity in granularities]
     with redirect_stdout(io.StringIO()) as printed:
-        relation.data.cluster.frame(events._tallied(timeline, granularities, {}, 3)).explain()
+        relation.data.server.frame(events._tallied(firsts, {}, 3)).explain()
     events.close()
     # Of what is computed once and was computed by now, the plan before it ran is printed as well.
     plan = printed.getvalue().partition("== Initial Plan ==")[0]
