@@ -9,6 +9,7 @@ import pyarrow.csv as pcsv
 import pytest
 from tests.cli.conftest import Cli
 
+import timeveil as tv
 from timeveil.datasets import clinic_visits
 
 RUN = (
@@ -40,6 +41,18 @@ def test_a_run_is_explained_verified_and_read_back(cli: Cli, visits: None, way: 
     assert cli("report out --out public.html").code == 0
     assert "(contains all steps)" in Path("public.html").read_text()
     assert "chosen" not in Path("public.html").read_text().split("What each granularity gives")[1]
+
+
+def test_a_range_is_asked_of_all_labels_or_refused(cli: Cli, visits: None) -> None:
+    """Whatever the coarsest step shows of the column."""
+    assert cli(f"{RUN} --recode local --out out").code == 0
+    true = sum(30 <= age <= 59 for age in pcsv.read_csv("visits.csv")["age"].to_pylist())
+    found = json.loads(cli("query out --where age=30..59 --json").out)
+    count = tv.answer(tv.open_release("out"), tv.WindowCount(where={"age": (30, 59)}))
+    assert found["low"] == count.low <= true <= count.high == found["high"]
+    said = cli("query out --where zip=04103..04105")
+    assert (said.code, said.err.count("hint:")) == (2, 1)
+    assert cli("query out --where zip=04103 --where zip=04105").code == 0
 
 
 def test_a_global_run_says_what_local_recoding_would_save(cli: Cli, visits: None) -> None:
@@ -108,7 +121,7 @@ def test_a_profile_says_what_each_way_would_lose_and_risk(cli: Cli, visits: None
     assert rows == [[name, f"{lost:.1f}"] for name, lost in bits.items()]
     assert all(list(way["singled_out"]) == ["1", "2", "3"] and not way["singled_out"]["1"] for way in ways)
     finer = json.loads(cli(f"{line} --hierarchy sex=suppression --json").out)["ways"]
-    assert finer[0]["bits"] < bits["global"]
+    assert finer[3]["bits"] < bits["local"]
     said = cli("profile visits.csv --time taken_at --sensitive result --l 2 --hierarchy sex=suppression")
     assert (said.code, "leave --hierarchy out" in said.err) == (2, True)
     assert "Ways of recoding (--recode) are left out: no granularity" in cli(f"{line}0 --granularity day").out

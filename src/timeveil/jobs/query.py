@@ -111,6 +111,10 @@ def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dic
     if options.any:
         where = [{column: condition} for column, condition in where.items()]
     count = tv.answer(release, tv.WindowCount(between=(start, end), where=where))
+    for text in options.where or []:
+        if OPEN in text and text.partition("=")[0].removesuffix("!") in count.unknown:
+            message = "a range was asked for in a column whose labels contain no numbers or dates"
+            raise ParameterError(message, hint="name each value with a {where} of its own")
     unknown = "".join(f"\nnothing published shows a value asked for in `{name}`" for name in count.unknown)
     if release.manifest["model"] in _OF_WHAT_WAS_PUBLISHED:
         text = _estimate(count, "published rows").removesuffix(" exactly")
@@ -136,7 +140,7 @@ def _conditions(texts: list[str], release: tv.Release, say: Say) -> dict[str, An
     negated: dict[str, bool] = {}
     stated = [*release.manifest["columns"], *release.manifest.get("sensitive_columns", ())]
     types = {column["name"]: column["type"] for column in stated}
-    levels = release.manifest.get("levels", {})
+    ways = release.manifest.get("steps") or [release.manifest]
     for text in texts:
         column, mark, value = text.partition("=")
         if not (column.removesuffix("!") and mark):
@@ -148,12 +152,14 @@ def _conditions(texts: list[str], release: tv.Release, say: Say) -> dict[str, An
             message = f"`{column}` has conditions with = and with !="
             raise ParameterError(message, hint="ask for the values that are left, with = alone")
         low, dots, high = value.partition(OPEN)
-        level, options = levels.get(column, {}).get("name", ""), conditions.setdefault(column, [])
-        if not dots or (level and not takes_ranges(level)):  # labels may have dots, those of ranges do not
+        levels = {way.get("levels", {}).get(column, {}).get("name", "") for way in ways}
+        options = conditions.setdefault(column, [])
+        # Labels may have dots; those of ranges, and a star, do not.
+        if not dots or levels == {"*"} or not all(map(takes_ranges, levels - {"", "*"})):
             options.append(value or None)
             continue
         options.append((low or None, high or None))
-        if types.get(column) == "string" and not level:
+        if types.get(column) == "string" and not any(levels):
             say(f"`{column}` holds text, so the range is compared letter by letter.")
     return {name: tv.Not(options) if negated[name] else options for name, options in conditions.items()}
 
