@@ -332,12 +332,12 @@ def test_profile(cli: Cli) -> None:
         week            0          0       0 %         2      3 !       4
         ! counting rows instead of people would overstate the smallest group
 
-                        bits lost  people singled out
-        --k 2 --recode    per row   by 2 known visits
-        global                  0                 0 %
-        tiling                  0                 0 %
-        refined                 0                 0 %
-        local                   0                 0 %
+                        bits lost  singled out by
+        --k 2 --recode    per row         1 visit  2 visits  3 visits
+        global                  0             0 %       0 %       0 %
+        tiling                  0             0 %       0 %       0 %
+        refined                 0             0 %       0 %       0 %
+        local                   0             0 %       0 %       0 %
 
         not yet 2-anonymous: 6 of 6 people are in a group of fewer than 2.
         """

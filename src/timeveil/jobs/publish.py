@@ -145,7 +145,7 @@ def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
     values = {name: value for name, value in typed.items() if request.is_given(value)}
     columns = {name: options[name] for name in Columns.table() if options.get(name)}
     table = request.fitting_table(source, [*columns, *values], profiles=True)
-    if "hierarchies" in values and table.model != "time":
+    if "hierarchies" in values and "recode" not in table.table():
         raise ParameterError("a profile has `hierarchies` of events only", hint="leave {hierarchies} out")
     roles, _ = roles_from(table, source, {**columns, "drop": REST}, values)
     for name, value in values.items():
