@@ -90,6 +90,7 @@ def test_a_job_file(cli: Cli, visits: None) -> None:
         ("--protect exam=closeness:1", "must be a number above 0"),
         ("--protect exam=many", "a promise about a sensitive column cannot be read"),
         ("--protect exam", "`--protect` needs COLUMN=PROMISE"),
+        ("--protect exam=distinct:2 --protect exam=at-most:0.9", "given twice for one column"),
         ("--dominance 1", "`dominance` must be a number above 0"),
     ],
 )

@@ -73,7 +73,11 @@ def value_from_text(declared: Parameter, text: Any) -> Any:
         case "flag":
             return not declared.default
         case "mapping":
-            return dict(_entry(declared, entry) for entry in text)
+            entries = dict(_entry(declared, entry) for entry in text)
+            if len(entries) < len(text):
+                message = f"`{declared.typed}` was given twice for one column, and only one would apply"
+                raise ParameterError(message, hint=f"give {declared.typed} once for each column")
+            return entries
         case "whole" if declared.can_be_off:
             if text == OFF:
                 return None
