@@ -35,6 +35,25 @@ def test_a_job_runs_with_paths_beside_it(cli: Cli, job: Path) -> None:
     assert names() == ["jobs", "visits.csv"]
 
 
+def test_a_question_can_be_saved(cli: Cli, job: Path) -> None:
+    """With paths beside it, and the answer of `query`."""
+    assert cli("run jobs/job.toml").code == 0
+    question = job.with_name("question.toml")
+    question.write_text('command = "query"\nin = "out"\nwhere = ["zip=1"]\nbetween = ["..", ".."]\n')
+    saved = cli("run jobs/question.toml --json")
+    assert saved.code == 0, saved.err
+    assert saved.out == cli("query jobs/out --where zip=1 --json").out
+    assert cli("run jobs/question.toml --set any=true").code == 0
+    wrong = {"k = 2": "unknown key `k`", "top = 3": "--top", "where = [1]": "`where` must be a list of texts",
+             'between = ["2024-01-01"]': "`between` must be a list of two texts"}  # fmt: skip
+    for line, message in wrong.items():
+        question.write_text(f'command = "query"\nin = "out"\n{line}\n')
+        said = cli("run jobs/question.toml")
+        assert (said.code, message in said.err) == (2, True), said.err
+    question.write_text('command = "query"\n')
+    assert "`in`" in cli("run jobs/question.toml").err
+
+
 def test_a_job_has_the_fields_of_the_options(cli: Cli, job: Path) -> None:
     job.write_text(
         JOB.replace("k = 2", "k = 3")

@@ -95,7 +95,7 @@ def test_every_job_on_a_page_is_valid(page: str, text: str) -> None:
 
 def test_the_jobs_of_several_commands_are_shown() -> None:
     commands = {tomllib.loads(text).get("command", "generalize-time") for _, text in jobs()}
-    assert commands >= {"generalize-time", "publish-stream", "anonymize-series"}
+    assert commands >= {"generalize-time", "publish-stream", "anonymize-series", "query"}
 
 
 EVENTS = {"in": "a.csv", "out": "out", "respondent": "who", "time": "day", "k": 5}
@@ -149,6 +149,6 @@ def test_the_command_prints_it(cli: Cli) -> None:
 
 def test_every_key_is_explained() -> None:
     schema = job_schema()
-    assert set(schema["definitions"]) == set(tables())
+    assert set(schema["definitions"]) == {*tables(), "query"}
     for key, value in schema["properties"].items():
         assert key == "granularity" or value["description"], key

@@ -9,13 +9,14 @@ from inspect import Parameter as Argument
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import timeveil as tv
 from timeveil.cli import options
 from timeveil.cli.options import Command
 from timeveil.cli.output import Output, as_json, note_written, to_stderr
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.run import DRY_RUN, Files
 from timeveil.errors import ParameterError, raising
-from timeveil.jobs.request import read_job, run_from_options, service_table
+from timeveil.jobs.request import read_job, read_question, run_from_options, service_table
 from timeveil.page.wording import aligned, counted, share
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def publishing_command(table: type[Parameters]) -> options.Function:
 
 
 class SavedJob(Command):
-    """Run a saved job: a TOML file with the options of a command.
+    """Run a saved job: a TOML file with the options of a command that publishes, or of `query`.
 
     Paths in it are relative to the file, and unknown keys are refused.
 
@@ -72,8 +73,12 @@ class SavedJob(Command):
     dry_run: bool = parameter(DRY_RUN.meaning, default=False)
 
     def run(self, output: Output) -> int:
-        run = read_job(Path(self.job), self.settings or ())
-        return perform(replace(run, dry_run=self.dry_run), output)
+        job, settings = Path(self.job), self.settings or ()
+        if (saved := read_question(job, settings)) is None:
+            return perform(replace(read_job(job, settings), dry_run=self.dry_run), output)
+        folder, question = saved
+        output.result(*question.answer(tv.open_release(folder), output.say))
+        return 0
 
 
 class Schema(Command):

@@ -124,6 +124,7 @@ class Parameter:
             return f"one of {', '.join(self.choices)}"
         names = "a list of at least one name"
         nouns = {"flag": "true or false", "names": names, "list": names, "mapping": "a table of columns"}
+        nouns["pair"] = "a list of two texts"
         return nouns.get(self.kind, "text")
 
     def check(self, value: Any) -> Any:
@@ -167,7 +168,7 @@ def _plain(kind: Kind, value: Any) -> Any:
         case "flag" if type(value).__name__ in ("bool", "bool_"):
             plain = bool(value)
         case "names" | "pair" if several:
-            names = tuple(value)
+            names = tuple(value) if kind == "names" or len(value) == 2 else ()
             plain = names if names and all(isinstance(name, str) for name in names) else None
         case "list":
             plain = list(value) if several else [value]

@@ -21,6 +21,7 @@ from timeveil.domain.parameter import OFF, Parameter, Parameters
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
+from timeveil.jobs.query import Question
 from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
@@ -28,6 +29,7 @@ _OF_EVENTS = ("granularities", "definitions", "hierarchies", "nulls", "fold_spel
 PROFILED = ("k", "l", "slot", "min_support", "symbols", *_OF_EVENTS)
 """Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none
+QUERY = "query"  # the command of a saved question
 # How a hierarchy begins that is not a file.
 RULES = ("intervals:", "log:", "calendar:", "prefixes:", "suppression")
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
@@ -122,15 +124,31 @@ def particulars(path: Path, keys: Mapping[str, Any] | None = None) -> Particular
     return Particulars(**table)
 
 
+def _keys(path: Path, settings: Sequence[str]) -> dict[str, Any]:
+    return overridden({key.replace("-", "_"): value for key, value in load_toml(path).items()}, settings)
+
+
+def read_question(path: Path, settings: Sequence[str] = ()) -> tuple[str, Question] | None:
+    """The release and the question of a saved question; None of a job that publishes."""
+    keys, lines = _keys(path, settings), Question.table()
+    if keys.pop("command", USUAL) != QUERY:
+        return None
+    _refuse_unknown(path, Question, keys, ["in", *lines])
+    source, values = _source(path, keys), {name: lines[name].check(value) for name, value in keys.items()}
+    for name, value in values.items():
+        if isinstance(value, list) and not all(isinstance(text, str) for text in value):
+            raise _bad_job(f"`{name}` must be a list of texts", "write each in quotes")
+    return source, Question(**values)
+
+
 def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
     """The run that a job file describes, some keys of it set otherwise: `key=value`."""
-    keys = {key.replace("-", "_"): value for key, value in load_toml(path).items()}
-    keys = overridden(keys, settings)
+    keys = _keys(path, settings)
     command = keys.pop("command", USUAL)
     table = tables().get(command) if isinstance(command, str) else None
     if table is None:
         message = f"`command` in `{path.name}` is not a command that can be saved"
-        raise _bad_job(message, f"use one of {', '.join(tables())}")
+        raise _bad_job(message, f"use one of {', '.join((*tables(), QUERY))}")
     particulars(path, keys)  # checks them, for they are used later
     keys.pop("report", None)
     definitions = keys.pop("granularity", None) if "definitions" in table.table() else None
@@ -139,9 +157,7 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
     for key in required_keys(table):
         if key not in keys:
             raise _bad_job(f"`{path.name}` lacks the key `{key}`", f"add a line {key} = ...")
-    source = keys.pop("in")
-    if not isinstance(source, str):
-        raise _bad_job(f"`in` in `{path.name}` must be text", 'write it in quotes: in = "visits.csv"')
+    source = _source(path, keys)
     # An empty list says nothing, unless leaving the key out says something else.
     values = {
         lines[key].name: _checked(path, lines[key], value)
@@ -162,7 +178,15 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
             for column, how in values["hierarchies"].items()
         }
     public = tuple(setting for setting in settings if name_of(setting) not in table.secret)
-    return _run(table, _near(path, source), values, job=str(path), settings=public)
+    return _run(table, source, values, job=str(path), settings=public)
+
+
+def _source(path: Path, keys: dict[str, Any]) -> str:
+    """What a job reads, taken out of its keys."""
+    source = keys.pop("in", None)
+    if not isinstance(source, str):
+        raise _bad_job(f"`in` in `{path.name}` must be text", 'write it in quotes: in = "visits.csv"')
+    return _near(path, source)
 
 
 def _checked(path: Path, declared: Parameter, value: Any) -> Any:

@@ -9,7 +9,8 @@ from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import LARGEST, OFF, REQUIRED, Parameter, Parameters
 from timeveil.domain.run import Columns
 from timeveil.errors import spell
-from timeveil.jobs.request import USUAL, job_keys, required_keys
+from timeveil.jobs.query import Question
+from timeveil.jobs.request import QUERY, USUAL, job_keys, required_keys
 from timeveil.models import tables
 
 _TYPES = {"whole": "integer", "number": "number", "flag": "boolean", "text": "string", "mapping": "object"}
@@ -20,6 +21,8 @@ _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 def job_schema() -> dict[str, Any]:
     """One object; which keys there are, and which must be there, depends on `command`."""
     commands = {name: _job(name, table) for name, table in tables().items()}
+    asked = {name: _value(declared) for name, declared in Question.table().items()}
+    commands[QUERY] = _object(QUERY, "Release folder.", asked, ["in"])
     every: dict[str, Any] = {}
     for job in commands.values():
         for key, value in job["properties"].items():
@@ -43,11 +46,8 @@ def job_schema() -> dict[str, Any]:
 
 def _job(command: str, table: type[Parameters]) -> dict[str, Any]:
     """The keys of one command's jobs."""
-    keys = job_keys(table)
     properties = {
-        "command": {"const": command},
-        "in": {"type": "string", "description": spell(table.reads)},
-        **{key: _value(declared) for key, declared in keys.items()},
+        **{key: _value(declared) for key, declared in job_keys(table).items()},
         "report": {
             "type": "object",
             "description": "What `timeveil report --job` states at the head of a report.",
@@ -57,7 +57,12 @@ def _job(command: str, table: type[Parameters]) -> dict[str, Any]:
     }
     if "definitions" in table.table():
         properties["granularity"] = {"type": "object", "additionalProperties": {"type": "object"}}
-    return {"properties": properties, "required": required_keys(table), "additionalProperties": False}
+    return _object(command, spell(table.reads), properties, required_keys(table))
+
+
+def _object(command: str, reads: str, keys: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    ahead = {"command": {"const": command}, "in": {"type": "string", "description": reads}}
+    return {"properties": {**ahead, **keys}, "required": required, "additionalProperties": False}
 
 
 def _value(declared: Parameter) -> dict[str, Any]:

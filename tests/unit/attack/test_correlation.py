@@ -8,6 +8,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.models.stream.judges.attack import learnt_shares
+from timeveil.models.stream.words import attack_summary
 
 ROLES = tv.Roles(respondent="who", time="day", quasi=["a", "b"], sensitive=["ill"])
 LEARNS = tv.StreamAdversary("correlation")
@@ -76,6 +77,16 @@ def test_without_buckets_values_are_there_to_be_read() -> None:
     learnt = tv.attack(release, ledger, LEARNS)
     assert learnt.mean == pytest.approx(tv.attack(release, ledger).mean)
     assert learnt.parts == {}
+
+
+def test_an_attack_names_the_way_out() -> None:
+    """Nothing is named where it was taken, or where nothing is learnt."""
+    groups = tv.publish_stream(records(0.6), ROLES, l=5, window=3, seed=1, groups="generalize")
+    told = [
+        "--groups generalize" in " ".join(attack_summary(tv.attack(*pair, LEARNS), pair[0]).limits)
+        for pair in (published(0.6), published(0.0), groups)
+    ]
+    assert told == [True, False, False]
 
 
 def test_the_run_and_the_report_say_so() -> None:

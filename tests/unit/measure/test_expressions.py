@@ -41,6 +41,25 @@ def test_the_papers_own_question() -> None:
     assert tv.answer(release, named) == count
 
 
+def test_a_function_in_python() -> None:
+    """The guess is that of the same expression; nothing is certain of a function that nobody can read."""
+    matrix = series_of()
+    release, _ = made(matrix)
+    ranges = {"rise": (10, 50)}
+    typed = tv.answer(release, tv.ExpressionRange(ranges, {"rise": "A2 - A1"}))
+    called = tv.answer(release, tv.ExpressionRange(ranges, {"rise": lambda at: at["A2"] - at["A1"]}))
+    assert (called.low, called.high) == (0, len(matrix))
+    assert abs(called.value - typed.value) < 0.1 * len(matrix)
+    highest = tv.ExpressionRange({"peak": (80, None)}, {"peak": lambda at: np.maximum(at["A1"], at["A2"])})
+    assert tv.answer(release, highest).value > 0
+
+
+@pytest.mark.parametrize("function", [lambda _: "a", lambda _: [1, 2], lambda at: at])
+def test_a_function_gives_one_number_for_each_series(function: object) -> None:
+    with pytest.raises(ParameterError, match="one number for each series"):
+        tv.answer(made(series_of())[0], tv.ExpressionRange({"f": (0, 1)}, {"f": function}))
+
+
 def test_a_plain_instant_is_a_range_count() -> None:
     release, _ = made(series_of())
     by_range = tv.answer(release, tv.RangeCount({"2005": (100, 180)}))

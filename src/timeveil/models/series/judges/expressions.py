@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from timeveil.errors import raising
 from timeveil.models.series.evidence import Floats, Mask
 from timeveil.models.series.judges.features import bad
 
@@ -133,6 +134,27 @@ class Expression:
         return number, number, np.True_
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function in Python of the values at all `instants`: what it can give for an envelope is not known."""
+
+    instants: tuple[str, ...]
+    call: Callable[[Mapping[str, Floats]], Any]
+
+    def value(self, values: Floats) -> Floats:
+        """The value for each row; the function is given an array of values per instant."""
+        hint = "return an array, such as `lambda at: at['h08'] - at['h07']`"
+        wrong = bad("a function does not give one number for each series", hint)
+        with np.errstate(all="ignore"):
+            given = self.call(dict(zip(self.instants, values.T, strict=True)))
+        with raising(wrong, on=(TypeError, ValueError)):
+            return np.broadcast_to(np.asarray(given, dtype=np.float64), len(values))
+
+    def bounds(self, low: Floats, _high: Floats) -> Interval:
+        """Anything, and perhaps nothing at all."""
+        return np.full(len(low), -np.inf), np.full(len(low), np.inf), np.zeros(len(low), dtype=bool)
+
+
 def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """The bounds of an operation: those of its results at the ends, as it is monotone in between."""
     ends = [operation(a, b) for a in left[:2] for b in right[:2]]
@@ -165,7 +187,10 @@ def _refuse_foreign(node: ast.AST, text: str) -> None:
 
 
 def shares(
-    expressions: Sequence[tuple[Expression, float, float]], names: Sequence[str], low: Floats, high: Floats
+    expressions: Sequence[tuple[Expression | Function, float, float]],
+    names: Sequence[str],
+    low: Floats,
+    high: Floats,
 ) -> Floats:
     """Per row the share of its values, spread evenly and independently over its bounds, that fits all ranges.
 

@@ -9,7 +9,7 @@ question. An instant left out of a customised release is replaced by what can be
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Floats, Integers, Mask, Published
 from timeveil.models.series.judges import estimate
-from timeveil.models.series.judges.expressions import Expression, shares
+from timeveil.models.series.judges.expressions import Expression, Function, shares
 from timeveil.models.series.judges.features import (
     Differences,
     Range,
@@ -92,15 +92,16 @@ class ExpressionRange:
     """How many series have, for each expression of their values, a result in its range.
 
     An expression has names of instants, numbers, + - * / and parentheses; names that are not words are in
-    backquotes. `functions` gives expressions names, to be used in `ranges` instead of them. A series for
-    which a divisor is 0 fits no range.
+    backquotes. `functions` gives expressions names, to be used in `ranges` instead of them; it also takes
+    functions in Python of the arrays of values by instant, which no series is sure to fit. A series for which
+    a divisor is 0 fits no range.
 
     >>> ExpressionRange({"A2 - A1": (None, 50), "A2 / A1": (1.5, None)}).ranges["A2 / A1"]
     (1.5, None)
     """
 
     ranges: Mapping[str, Range] = field(default_factory=dict)
-    functions: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, str | Callable[[Mapping[str, Floats]], Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +185,12 @@ def _in_ranges(published: Published, query: RangeCount) -> Fit:
 def _by_expression(published: Published, query: ExpressionRange) -> Fit:
     Parameter("ranges", "mapping", "A range (lo, hi) per expression.").check(query.ranges)
     Parameter("functions", "mapping", "An expression by name.").check(query.functions)
-    questions = []
+    questions: list[tuple[Expression | Function, float, float]] = []
+    every = tuple(published.instants[place] for place in published.values)
     for key, span in query.ranges.items():
-        expression = Expression.read(query.functions.get(key, key), published.instants)
-        questions.append((expression, *ends(f"`{key}`", span)))
+        how = query.functions.get(key, key)
+        asked = Function(every, how) if callable(how) else Expression.read(how, published.instants)
+        questions.append((asked, *ends(f"`{key}`", span)))
     names = list(dict.fromkeys(name for expression, _, _ in questions for name in expression.instants))
     low, high = envelopes_at(published, published.index_of(names))
     extent, fit = estimate.extent_of(published), np.ones((3, len(published.rows)))

@@ -156,7 +156,8 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
     caption = f"What an outsider finds who knows {slots}"
     table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
     split = any(part.people != round(part.people) for part in breach.parts.values())
-    context = {"breach": breach, "bounds": bounds, "split": split}
+    generalized = bool(release.manifest["guarantee"].get("k"))
+    context = {"breach": breach, "bounds": bounds, "split": split, "generalized": generalized}
     sentences, limits = templates.marked("models/stream/words/attack.j2", **context)
     columns = f"{quoted(quasi)} and " if quasi else ""
     return Summary(sentences, table, f"An outsider knows {columns}{slots} -> what they find", limits)
