@@ -136,8 +136,8 @@ WRONG = {
     "no shape": (f"{LOADS} --k 4 --p 1 --shape-weight 2,50", "so no shape is published", "raise --p"),
     "two sensitive": (
         f"{CASES} --sensitive sex --l 2,3 --window 3",
-        "a stream needs exactly one sensitive column",
-        "name one --sensitive column and --drop the others, or make one column of them",
+        "a stream needs exactly one sensitive column; 2 are named",
+        "name one --sensitive column and --drop the others: buckets that hide one may show another",
     ),
     "knows": (f"{VISITS} --k 2,3 --knows true-slot", "applies to streams only", "leave --knows out"),
     "loss": (f"{VISITS} --k 2,3 --loss moved", "`loss` is not a known measure", "window_error, withheld"),

@@ -108,7 +108,7 @@ def check_roles(roles: Roles) -> None:
     require_roles(roles)
     if len(roles.sensitive) != 1:
         message = f"a stream needs exactly one sensitive column; {len(roles.sensitive)} are named"
-        hint = "name one {sensitive} column and {drop} the others, or make one column of them before reading"
+        hint = "name one {sensitive} column and {drop} the others: buckets that hide one may show another"
         raise RolesError(message, hint=hint, code="role-missing")
     if roles.until or any(isinstance(quasi, Derived) for quasi in roles.quasi):
         message = "a quasi-identifier derived from the time reveals the true slot of a record that was moved"
