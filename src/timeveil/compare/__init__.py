@@ -256,7 +256,9 @@ def _summary(evidence: Evidence, doing: Progress) -> _Summary:
     chosen = {name: value for name, value in manifest["parameters"].items() if name not in _IN_GUARANTEE}
     if "granularity" in manifest:
         chosen = {"granularity": manifest["granularity"], **chosen}
-    if manifest.get("levels"):
+    if manifest.get("steps"):
+        chosen["granularity"] = chosen["levels"] = "row by row"
+    elif manifest.get("levels"):
         chosen["levels"] = [f"{column}: {level['name']}" for column, level in manifest["levels"].items()]
     if manifest["model"] != "patterns":
         chosen["columns"] = [column["name"] for column in manifest["columns"]]

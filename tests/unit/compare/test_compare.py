@@ -79,6 +79,7 @@ def test_bits_are_no_share_and_need_one_scale() -> None:
     losses = [tv.measure(*pair, windows=0) for pair in pairs[:2]]
     assert bits.cells == tuple(loss.bits_per_row for loss in losses if isinstance(loss, tv.Loss))
     assert (bits.share, bits.best) == (False, (1,))
+    assert found.line("granularity").cells == (releases[0].manifest["granularity"], "row by row")
     row = next(line.split() for line in comparison_lines(found) if line.startswith("bits per row"))
     assert row == ["bits", "per", "row", f"{bits.cells[0]:.1f}", f"{bits.cells[1]:.1f}", "*"]
     assert f">{bits.cells[1]:.1f} bits ★<" in comparison_picture(found).svg()

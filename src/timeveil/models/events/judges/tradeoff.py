@@ -55,6 +55,7 @@ def stated(counts: Mapping[str, Any]) -> dict[str, float]:
 
 def measured(release: Release, loss: Loss) -> tuple[dict[str, float], dict[str, Any]]:
     """The losses by name, and other results that tell settings apart."""
-    facts = {"granularity": release.manifest["granularity"], "groups": loss.groups}
+    by = "row by row" if release.manifest.get("steps") else release.manifest["granularity"]
+    facts = {"granularity": by, "groups": loss.groups}
     losses = {"bits": loss.bits_per_row, "window_error": loss.window_error_mean}
     return losses | {"withheld": loss.suppressed_share}, facts
