@@ -78,7 +78,7 @@ def test_a_secret_that_is_set_is_in_no_text(cli: Cli, job: Path) -> None:
         (f"--set k={MARK}", "`k` must be a whole number of at least 2, got str"),
         (f"--set quazi={MARK}", "`job.toml` has an unknown key `quazi`"),
         (f"--set k.x={MARK}", "`k` must be a whole number of at least 2, got dict"),
-        (f"--set command={MARK}", "`command` in `job.toml` is not a command that can be saved"),
+        (f"--set command={MARK}", "`command` in `job.toml` is not one that publishes"),
         ("--set in=3", "`in` in `job.toml` must be text"),
         ("--set out={date:%D}", "a date in a path has a form that is not allowed"),
         ("--set out={date:../%Y}", "a date in a path has a form that is not allowed"),

@@ -225,7 +225,11 @@ def test_a_folder_is_worked_on_by_a_job(cli: Cli, stream_job: Path) -> None:
         (("l = 2", "l = 2\nstream_by = 4"), "`stream_by` must be text, got int", ""),
         (("l = 2", "l = 2\nwithhold_cost = -1"), "withhold_cost is negative", ""),
         (("l = 2", "l = 2\nfollow = true"), "`follow` applies to an inbox folder", ""),
-        (('"publish-stream"', '"publish"'), "`command` in `job.toml` is not a command", "publish-stream"),
+        (
+            ('"publish-stream"', '"publish"'),
+            "`command` in `job.toml` is not one that publishes",
+            "publish-stream",
+        ),
         (("l = 2", "l = 2\np = 2"), "`job.toml` has an unknown key `p`", ""),
     ],
 )

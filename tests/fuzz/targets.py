@@ -26,7 +26,7 @@ from timeveil.calendar.definitions import from_toml
 from timeveil.cli import app
 from timeveil.errors import InternalError, TimeveilError
 from timeveil.folder import damage, open_ledger, open_release
-from timeveil.jobs.request import calendar_file, read_job
+from timeveil.jobs.request import calendar_file, read_job, read_question
 from timeveil.recoding import hierarchy_from
 from timeveil.service import Parameters, Service
 from timeveil.service.status import status
@@ -142,7 +142,8 @@ def ledger(data: bytes, place: Path) -> None:
 def job(data: bytes, place: Path) -> None:
     (place / "job.toml").write_bytes(data)
     (place / "w.csv").write_text(",".join(f"h{hour:02}" for hour in range(24)) + "\n")
-    read_job(place / "job.toml")
+    if read_question(place / "job.toml") is None:
+        read_job(place / "job.toml")
 
 
 def calendar(data: bytes, place: Path) -> None:

@@ -147,8 +147,8 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
     command = keys.pop("command", USUAL)
     table = tables().get(command) if isinstance(command, str) else None
     if table is None:
-        message = f"`command` in `{path.name}` is not a command that can be saved"
-        raise _bad_job(message, f"use one of {', '.join((*tables(), QUERY))}")
+        message = f"`command` in `{path.name}` is not one that publishes"
+        raise _bad_job(message, f"use one of {', '.join(tables())}")
     particulars(path, keys)  # checks them, for they are used later
     keys.pop("report", None)
     definitions = keys.pop("granularity", None) if "definitions" in table.table() else None
