@@ -103,6 +103,17 @@ def test_weights_are_checked_before_people_are_counted(cli: Cli, here: Path) -> 
     assert not Path("out").exists()
 
 
+def test_the_name_of_the_column_of_steps_must_be_free(cli: Cli, here: Path) -> None:
+    Path("visits.csv").write_text(
+        "patient,taken_at,taken_at_step\n" + "".join(f"{p},2024-01-01,1\n" for p in "abc")
+    )
+    line = (
+        "generalize-time visits.csv --respondent patient --time taken_at --keep taken_at_step --k 2 --out out"
+    )
+    said = cli(f"{line} --recode local")
+    assert (said.code, "needs the name `taken_at_step`" in said.err) == (2, True)
+
+
 def test_a_tolerance_needs_one_granularity(cli: Cli, visits: None) -> None:
     assert cli(f"{RUN} --recode local --out out --ledger ledger").code == 0
     said = cli("attack out --ledger ledger --tolerance 2h")

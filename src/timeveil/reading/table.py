@@ -336,7 +336,7 @@ def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
         return
     derived = Counter(quasi.column(str(roles.time)) for quasi in roles.quasi if isinstance(quasi, Derived))
     derived.update(roles.durations.keys())
-    spans = {f"{roles.time}_start", f"{roles.time}_end"}
+    spans = {f"{roles.time}_{part}" for part in ("start", "end", "step")}
     clashes = [name for name, count in derived.items() if count > 1 or name in {*roles.columns, *dropped}]
     clashes += sorted(spans & {*roles.columns, *derived})
     if clashes:
