@@ -257,6 +257,32 @@ def test_shares_are_not_monotone_when_people_recur(promise, first, second):
     assert guard.keeps(inside, 0 * inside, 1).tolist() == [False]
 
 
+def test_dates_in_text_are_as_far_apart_as_dates():
+    """Written as in a table of an office, where February begins with a smaller number than January ends."""
+    rng = np.random.default_rng(3)
+    day = [dt.date(2006, 1, 25) + dt.timedelta(int(d)) for d in rng.integers(12, size=80)]
+    columns = {
+        "who": rng.integers(30, size=80),
+        "when": pa.array(sorted(day)),
+        "place": rng.integers(3, size=80),
+    }
+    roles = tv.Roles(respondent="who", time="when", quasi=["place"], sensitive=["back"])
+    labels = []
+    for back in (pa.array(day), pa.array([f"{d:%d.%m.%Y}" for d in day])):
+        release, ledger = tv.generalize_time(
+            pa.table(columns | {"back": back}),
+            roles,
+            3,
+            granularities=NAMES,
+            recode="local",
+            protect={"back": tv.Closeness(0.25)},
+            accept_risk=["back"],
+        )
+        assert tv.verify(release, ledger)
+        labels.append(sorted(map(str, release.table.drop_columns("back").to_pylist())))
+    assert labels[0] == labels[1]
+
+
 @pytest.mark.parametrize("way", ["global", "refined", "local", "tiling"])
 @pytest.mark.parametrize("promise", [tv.AtMost(2 / 3), tv.Closeness(0.3)])
 def test_engines_agree(way, promise):

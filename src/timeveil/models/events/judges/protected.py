@@ -23,6 +23,7 @@ from timeveil.evidence.codes import Integers, distinct, distinct_pairs, encode, 
 from timeveil.evidence.published import Mask, classes_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import Evidence, example_of
+from timeveil.reading.table import moments
 
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"
 _ROUNDING = 1e-9
@@ -201,9 +202,11 @@ def _ranks_of(spelt: pa.Array, promise: AnyProtection) -> Integers | None:
         if not listed.keys() >= set(texts):
             return None
         number = np.array([listed[text] for text in texts], np.int64)
-    elif pa.types.is_string(present.type) or pa.types.is_large_string(present.type):
-        return None
     else:
+        if pa.types.is_string(present.type) or pa.types.is_large_string(present.type):
+            if (dates := moments(present)) is None:
+                return None
+            present = pa.array(dates[0], mask=dates[1])
         order = pc.array_sort_indices(present, null_placement="at_end")
         number = np.zeros(len(present), np.int64)
         number[order.to_numpy()] = encode(present.take(order)).codes

@@ -36,6 +36,7 @@ from timeveil.engines import Cells, Codes, Held, Int64s
 from timeveil.errors import ParameterError
 from timeveil.reading.columns import is_text
 from timeveil.reading.encoding import distinct
+from timeveil.reading.table import moments
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -192,6 +193,8 @@ def _ranks(name: str, values: pa.Array, promise: AnyProtection) -> Int64s:
     if not isinstance(promise, Closeness) or promise.order == "none":
         ranks = values.dictionary_encode(null_encoding="encode").indices
     elif promise.order is None:
+        if is_text(values.type) and (dates := moments(values)):
+            values = pa.array(dates[0], mask=dates[1])
         if is_text(values.type) or pa.types.is_nested(values.type):
             raise ParameterError(
                 f"`{name}` is text, which has no order, so that its values have no distance",
