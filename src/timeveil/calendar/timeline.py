@@ -30,6 +30,7 @@ _CLOCK = (
     *((HOUR, "hour"), (30 * MINUTE, "30-minutes"), (15 * MINUTE, "15-minutes")),
     *((5 * MINUTE, "5-minutes"), (MINUTE, "minute"), (1, "second")),
 )
+_SPANS = (DAY, HOUR, 15 * MINUTE, MINUTE)
 _MONTHS = ((12, "year"), (1, "month"))
 
 
@@ -142,12 +143,10 @@ class Timeline:
 
     def firsts(self, h: Granularity) -> Positions:
         """For each position, the first position in the same granule of h; -1 in a gap."""
-        heads, code = self._coded(h)
-        if not len(heads):
-            return code
-        if code.min() < 0:
-            return np.where(code < 0, np.int32(-1), heads[code])
-        return np.repeat(heads, np.diff(heads, append=len(self)))
+        heads, code, counts = self._coded(h)
+        if len(heads) and code.min() >= 0:
+            return np.repeat(heads, np.diff(heads, append=len(self)))
+        return np.repeat(np.append(heads, np.int32(-1))[code], counts)
 
     def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
         """Which positions are in no granule of h, under every policy for gaps."""
@@ -158,8 +157,8 @@ class Timeline:
 
     def granules_of(self, h: Granularity) -> Granules:
         """The observed granules of h with their labels and bounds."""
-        heads, code = self._coded(h)
-        instants = self._instants[heads]
+        heads, code, counts = self._coded(h)
+        code, instants = np.repeat(code, counts), self._instants[heads]
         if self._repeats(h):
             return self._clock_granules(h, code, instants)
         index = self._index(h, self._civil[heads])
@@ -172,18 +171,21 @@ class Timeline:
         end = np.where(beyond_end, end, zone.first_instant(end))
         return Granules(code, index, *self._bounds(start, end), partial(h.label, index))
 
-    def _coded(self, h: Granularity) -> tuple[Positions, Positions]:
-        """The first position of each observed granule, and each position's granule or -1."""
-        # Granules of whole days are worked out per day and repeated for its positions.
-        if self.axis.kind != "relative" and self.base.width < DAY and h.rule.grain % DAY == 0:
-            # Positions are sorted, so those of a day are neighbours.
-            firsts, counts = self._days
-            heads, code = _runs(self._index(h, self._civil[firsts]), None)
-            return firsts[heads], np.repeat(code, counts)
+    def _coded(self, h: Granularity) -> tuple[Positions, Positions, Ints | int]:
+        """The first position of each observed granule, each span's granule or -1, and the spans' positions.
+
+        Granules of whole days, hours or minutes are worked out per span of this width, others per position.
+        """
         if self._repeats(h):
             wall_clock = self._zone.civil(self._instants)
-            return _runs(self._index(h, wall_clock), self._zone.segment(self._instants))
-        return _runs(self._index(h, self._civil), None)
+            return *_runs(self._index(h, wall_clock), self._zone.segment(self._instants)), 1
+        grain = 1 if self.axis.kind == "relative" else h.rule.grain
+        unit = next((unit for unit in _SPANS if self.base.width < unit and grain % unit == 0), None)
+        if unit is None:
+            return *_runs(self._index(h, self._civil), None), 1
+        firsts, counts = self._spans(unit)
+        heads, code = _runs(self._index(h, self._civil[firsts]), None)
+        return firsts[heads], code, counts
 
     def _index(self, h: Granularity, civil: Ints) -> Ints:
         if self.gaps != "next" or not h.has_gaps:
@@ -247,11 +249,19 @@ class Timeline:
         """The latest time that the clocks have shown at each position: it never goes back."""
         return self._zone.settled(self._instants)
 
+    def _spans(self, unit: int) -> tuple[Positions, Ints]:
+        """The first position of each observed span of this width, and how many positions it has."""
+        if unit not in self._known:
+            # Positions are sorted, so those of a span are neighbours, and it is made of the next shorter ones.
+            shorter = next((u for u in _SPANS if self.base.width < u < unit), None)
+            firsts = self._spans(shorter)[0] if shorter else np.arange(len(self), dtype=np.int32)
+            firsts = firsts[_runs(self._civil[firsts] // unit, None)[0]]
+            self._known[unit] = firsts, np.diff(firsts, append=len(self))
+        return self._known[unit]
+
     @cached_property
-    def _days(self) -> tuple[Positions, Ints]:
-        """The first position of each observed day, and how many positions it has."""
-        heads, _ = _runs(self._civil // DAY, None)
-        return heads, np.diff(np.append(heads, len(self)))
+    def _known(self) -> dict[int, tuple[Positions, Ints]]:
+        return {}
 
 
 def _runs(index: Ints, split: Ints | None) -> tuple[Positions, Positions]:
