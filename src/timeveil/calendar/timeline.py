@@ -252,7 +252,7 @@ class Timeline:
     def _spans(self, unit: int) -> tuple[Positions, Ints]:
         """The first position of each observed span of this width, and how many positions it has."""
         if unit not in self._known:
-            # Positions are sorted, so those of a span are neighbours, and it is made of the next shorter ones.
+            # Positions are sorted, so those of a span are neighbours; it is made of the next shorter ones.
             shorter = next((u for u in _SPANS if self.base.width < u < unit), None)
             firsts = self._spans(shorter)[0] if shorter else np.arange(len(self), dtype=np.int32)
             firsts = firsts[_runs(self._civil[firsts] // unit, None)[0]]

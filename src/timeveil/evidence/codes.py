@@ -146,11 +146,12 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
     for chunk, entry in zip(column.chunks, entries, strict=True):
         # A null index takes the last entry, the code of null.
         lookup = np.append(distinct.codes[offset : offset + len(entry)], null)
-        parts.append(lookup[_int64(pc.fill_null(chunk.indices.cast(pa.int64()), len(entry)))])
+        indices = pc.fill_null(chunk.indices.cast(pa.int64()), -1) if chunk.null_count else chunk.indices
+        parts.append(lookup[np.asarray(indices)])
         offset += len(entry)
     # Entries that no row uses are not values of the column.
-    coded = encode(pa.array(np.concatenate(parts)))
-    return Coded(coded.codes, distinct.values.take(coded.values))
+    used, codes = ranked(np.concatenate(parts))
+    return Coded(codes, distinct.values.take(pa.array(used)))
 
 
 def mismatch(message: str) -> InputError:
