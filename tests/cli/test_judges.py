@@ -224,6 +224,20 @@ def test_query(cli: Cli, published: str) -> None:
     assert told == {"value": pytest.approx(18 / 7), "low": 0.0, "high": 6.0, "of": "original"}
 
 
+def test_the_published_rows_that_may_fit(cli: Cli, published: str) -> None:
+    line = "query out --where zip=20 --rows 1"
+    counted, headline, names, *rows = cli(line).out.splitlines()
+    data = json.loads(cli(f"{line} --json").out)
+    assert counted == cli(line.removesuffix(" --rows 1")).out.strip()
+    assert headline == f"1 of {data['high']:,.0f} published rows that may fit:"
+    assert (names.split(), [row.split() for row in rows]) == (
+        list(data["rows"][0]),
+        [" ".join(row.values()).split() for row in data["rows"]],
+    )
+    none = json.loads(cli("query out --where zip=99999 --rows 5 --json").out)
+    assert none["rows"] == []
+
+
 def test_nothing_is_exact_where_rows_were_withheld(cli: Cli, here: Path) -> None:
     with Path("visits.csv").open("a") as file:
         file.write("gina,2024-01-02,30,ok\n")

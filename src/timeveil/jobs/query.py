@@ -15,6 +15,7 @@ from timeveil.domain.parameter import Parameters, optional, parameter
 from timeveil.domain.roles import columns_named
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.typed import refuse_other_models
+from timeveil.page.wording import aligned
 
 OPEN = ".."
 Range = tuple[float | None, float | None]
@@ -44,6 +45,9 @@ class Question(Parameters):
         "Rows that meet any of the conditions on different columns, not all of them.",
         default=False,
         models=("time", "stream"),
+    )
+    rows: int | None = _about_labels(
+        "Also show the first N of the published rows that may fit.", 20, at_least=1
     )
     ranges: list[str] | None = _about_series(
         "On series: those with a value in a range that includes both ends.",
@@ -110,7 +114,7 @@ def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dic
     where: Any = _conditions(options.where or [], release, say)
     if options.any:
         where = [{column: condition} for column, condition in where.items()]
-    count = tv.answer(release, tv.WindowCount(between=(start, end), where=where))
+    count = tv.answer(release, tv.WindowCount(between=(start, end), where=where), rows=bool(options.rows))
     for text in options.where or []:
         if OPEN in text and text.partition("=")[0].removesuffix("!") in count.unknown:
             message = "a range was asked for in a column whose labels contain no numbers or dates"
@@ -119,10 +123,24 @@ def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dic
     if release.manifest["model"] in _OF_WHAT_WAS_PUBLISHED:
         text = _estimate(count, "published rows").removesuffix(" exactly")
         text += f"; how many were moved or withheld is not published{unknown}"
-        return text, _data(count, "published")
+        return _with_rows(text, _data(count, "published"), count, options)
     withheld = release.manifest["counts"].get("withheld", 0)
     missing = f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
-    return _estimate(count, "rows", missing if withheld else "") + unknown, _data(count)
+    text = _estimate(count, "rows", missing if withheld else "") + unknown
+    return _with_rows(text, _data(count), count, options)
+
+
+def _with_rows(
+    text: str, data: dict[str, Any], count: tv.Estimate, options: Question
+) -> tuple[str, dict[str, Any]]:
+    """An answer, with the first of the published rows that may fit where they are asked for."""
+    if count.rows is None:
+        return text, data
+    names, first = count.rows.column_names, count.rows.slice(0, options.rows).to_pylist()
+    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in first]
+    lines = [f"{len(first):,} of {count.rows.num_rows:,} published rows that may fit:"]
+    lines += aligned([names, *cells], left=len(names)) if first else []
+    return "\n".join([text, *lines]), {**data, "rows": [dict(zip(names, row, strict=True)) for row in cells]}
 
 
 def _bound(text: str, release: tv.Release) -> str | int | None:
@@ -214,7 +232,7 @@ def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, d
     expressions = _asked(options.expression, "--expression h20 - h08=:50", lambda text: [text])
     shape = _shape(options, instants)
     if options.mean is not None:
-        if ranges or expressions or options.where or shape is not None:
+        if ranges or expressions or options.where or options.rows or shape is not None:
             raise ParameterError("--mean is a question of its own", hint="ask twice, once with --mean alone")
         mean = tv.answer(release, tv.MeanValue(options.mean))
         text = f"{mean.value:,.4g} on average at {options.mean}, between {mean.low:,.4g} and {mean.high:,.4g}"
@@ -234,10 +252,10 @@ def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, d
     question: Any = values if shape is None else shape
     if shape is not None and values is not None:
         question = tv.Complex(pattern=shape, range=values)
-    count: tv.Estimate = tv.answer(release, question)
+    count: tv.Estimate = tv.answer(release, question, rows=bool(options.rows))
     suppressed = release.manifest["counts"]["suppressed"]
     missing = f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} withheld" if suppressed else ""
-    return _estimate(count, "series", missing), _data(count)
+    return _with_rows(_estimate(count, "series", missing), _data(count), count, options)
 
 
 def _shape(options: Question, instants: Sequence[str]) -> tv.PatternRange | tv.PatternSimilarity | None:
