@@ -259,13 +259,6 @@ def unreadable(hint: str, of: str = "time") -> ParameterError:
     return ParameterError(message, hint=hint, code="bad-time")
 
 
-def same_columns(manifest: Mapping[str, Any]) -> str:
-    """What losses and chances about rows are about: with another basis, they answer other questions."""
-    roles = [(column["name"], column["role"]) for column in manifest["columns"]]
-    roles = [each for each in roles if each[1] != "step"]  # how rows were recoded, nothing about them
-    return repr([roles, manifest["time"]["column"], manifest["time"].get("slot")])
-
-
 # The order of published rows follows from their values, or else it could carry a message.
 
 

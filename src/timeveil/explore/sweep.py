@@ -77,9 +77,9 @@ def explore(
     model = parameters.model
     name, settings = _swept(parameters.explored, options)
     refuse_foreign(model, adversary)
-    tradeoff = part(model, "judges.tradeoff")
+    tradeoff = part(model, "judges.tradeoff").Tradeoff()
     outsider: AnyAdversary[Any] = adversary or tradeoff.outsider(name, options)
-    losses = list(tradeoff.LOSSES)
+    losses = list(tradeoff.losses)
     loss, risk = loss or losses[0], risk or tradeoff.usual_risk(outsider)
     for what, chosen, names in (("loss", loss, losses), ("risk", risk, RISKS)):
         if chosen not in names:
@@ -118,9 +118,9 @@ def judge(
 ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     """Measure and attack one release: its losses, risks and other facts by name; `doing` reports progress."""
     release = evidence.release
-    tradeoff = part(release.guarantee.model, "judges.tradeoff")
+    tradeoff = part(release.guarantee.model, "judges.tradeoff").Tradeoff()
     doing("measuring", 0.0)
-    loss = measure(evidence, **tradeoff.ASKED)
+    loss = measure(evidence, **tradeoff.asked)
     doing("attacking", 0.5)
     breach = attack(evidence, None, adversary)
     doing("judged", 1.0)

@@ -173,4 +173,4 @@ def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:
     risk = profile(relation, values.get("k"), values.get("granularities"), definitions, ways=True, **more)
     roles = run.roles
     known = [*roles.quasi_columns, *([roles.time] if roles.time and not fixed else [])]
-    return risk, part(run.model, "words.profile").profile_summary(risk, relation.source or run.source, known)
+    return risk, part(run.model, "words").profile_summary(risk, relation.source or run.source, known)

@@ -26,11 +26,12 @@ from timeveil.models.events.judges.protected import promise_of
 from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
-from timeveil.page.charts import candidate_shares, range_names
+from timeveil.page.charts import bar_chart, candidate_shares, range_names
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.svg import RISK
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
-from timeveil.page.wording import aligned, counted, joined, name, share
+from timeveil.page.wording import aligned, counted, joined, name, people, percent, quoted, share
 
 CHEAP_ROWS = 1_000_000  # above this many rows, a run does not look into every group
 SAMPLE = 2_000  # people who are tried by outsiders other than the one that the promise covers
@@ -298,6 +299,43 @@ def candidate_ranges(breach: Breach) -> list[tuple[str, float, float]]:
     edges, before, after = candidate_shares(breach, breach.k)
     unreached = ("out of reach", breach.before.out_of_reach, breach.after.out_of_reach)
     return [unreached, *zip(range_names(edges), before, after, strict=True)]
+
+
+def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary:
+    """Who is unique at which granularity, in a table, sentences and a picture."""
+    k, spread, levels = risk.k, risk.rows_per_person, (risk.as_it_stands, *risk.granularities)
+    rows = (
+        f"{counted(risk.rows, 'row')} of {people(risk.people)}: a median of "
+        f"{counted(round(spread['median']), 'row')} per person, {spread['max']:,.0f} at most."
+    )
+    if risk.rows_incomplete:
+        rows += f" {counted(risk.rows_incomplete, 'row')} without a person or a time left out."
+    verdict = f"holds: the table is already {k}-anonymous."
+    if not risk.already_anonymous:
+        verdict = (
+            f"not yet {k}-anonymous: {risk.as_it_stands.people_below_k:,} of {people(risk.people)} are in a "
+            f"group of fewer than {k}."
+        )
+    head = ("time by", "people alone", f"in groups under {k}", "share of people", "smallest group", "groups")
+    numbers = ("people_below_k", "share_below_k", "smallest_group", "groups")
+    table = Table(
+        "Who would be found if only the person were left out",
+        head,
+        [
+            (each.granularity, each.people_unique, *(getattr(each, number) for number in numbers))
+            for each in levels
+        ],
+    )
+    picture = bar_chart(
+        f"People in a group of fewer than {k}",
+        "Share of people, if times were published as they are or at a granularity.",
+        {level.granularity: level.share_below_k for level in levels},
+        colours=dict.fromkeys((level.granularity for level in levels), RISK),
+        label=percent,
+        strong=risk.as_it_stands.granularity,
+    )
+    title = f"{source} -> what {quoted(known)} reveal to an outsider"
+    return Summary([rows, verdict], table, title, picture=picture)
 
 
 def public(f: Facts) -> dict[str, Any]:

@@ -15,13 +15,16 @@ from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import Records
 from timeveil.models.series.judges.attack import SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
+from timeveil.models.series.judges.profile import SeriesProfile
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 from timeveil.models.series.words import pictures
 from timeveil.page import templates
+from timeveil.page.charts import bar_chart
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.svg import RISK
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
-from timeveil.page.wording import counted
+from timeveil.page.wording import counted, percent
 
 _LOSSES = ("value_loss", "value_loss_unrounded", "value_span", "pattern_loss", "level_mean", "withheld_by")
 QUESTIONS = 1_000  # random questions of each kind that a report asks, fewer than `measure`
@@ -136,6 +139,40 @@ def query_table(loss: SeriesLoss) -> Table | None:
     questions = counted(errors[0].queries, "random question")
     head = ("question about", "mean error", "median error", "precision", "recall")
     return Table(f"{questions} of each kind, answered from the release", head, rows)
+
+
+def profile_summary(risk: SeriesProfile, source: str, _known: Sequence[str] = ()) -> Summary:
+    """Which series are alone with what an outsider knows of them."""
+    instants = list(dict.fromkeys(each.instants for each in risk.known))
+    rows = f"{counted(risk.series, 'series', 'series')} of {counted(risk.instants, 'instant')}."
+    if risk.left_out:
+        rows += f" {counted(risk.left_out, 'series', 'series')} with gaps left out."
+    verdict = f"holds: {risk.k} series share every value at every instant."
+    if not risk.already_anonymous:
+        verdict = f"not yet {risk.k}-anonymous: the table shows how many series are alone or nearly so."
+    lines = {each.digits: list[float]() for each in risk.known}
+    for each in risk.known:
+        lines[each.digits].append(each.alone)
+    rows_of_table = [(_precision(digits), *shares) for digits, shares in lines.items()]
+    head = ("values known", *(counted(number, "instant") for number in instants))
+    table = Table("Share of series that are the only one with the values known", head, rows_of_table)
+    below = {(each.instants, each.digits): each.below_k for each in risk.known}
+    bars = {f"{counted(number, 'instant')}, {_precision(digits)}": b for (number, digits), b in below.items()}
+    picture = bar_chart(
+        f"Series that fewer than {risk.k} share",
+        "Share of series, by how many neighbouring instants are known and how precisely.",
+        bars,
+        colours=dict.fromkeys(bars, RISK),
+        label=percent,
+        strong=f"{counted(instants[-1], 'instant')}, {_precision(None)}",
+    )
+    return Summary(
+        [rows, verdict], table, f"{source} -> what known values reveal to an outsider", picture=picture
+    )
+
+
+def _precision(digits: int | None) -> str:
+    return "exact" if digits is None else f"to {counted(digits, 'digit')}"
 
 
 def public(f: Facts) -> dict[str, Any]:

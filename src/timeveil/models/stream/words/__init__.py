@@ -18,14 +18,17 @@ from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes
 from timeveil.models.stream.judges.attack import StreamBreach, attack
 from timeveil.models.stream.judges.measure import StreamLoss, measure
-from timeveil.models.stream.judges.tradeoff import known
+from timeveil.models.stream.judges.profile import StreamProfile
+from timeveil.models.stream.judges.tradeoff import Tradeoff
 from timeveil.models.stream.parameters import KNOWLEDGE, Knowledge, StreamAdversary, StreamParameters
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
+from timeveil.page.charts import bar_chart
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
+from timeveil.page.svg import RELEASE
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table
-from timeveil.page.wording import quoted
+from timeveil.page.wording import counted, name, percent, quoted, share
 
 LEARNABLE_ROWS = 20_000  # the same for an attack that takes longer
 CHEAP_ROWS = 200_000  # above this many rows, a run does not try the attack that the promise does not cover
@@ -144,9 +147,9 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
     promised = breach.true_slot is not None and breach.adversary.knows == "true-slot"
     bounds = [breach.l, *([breach.true_slot] if promised else [])]
     rows = [("from the original", *_chances(breach.before, bounds))]
-    for name, tried in (("with the paper's method", plain), ("from the release", breach)):
+    for label, tried in (("with the paper's method", plain), ("from the release", breach)):
         if tried is not None:
-            rows.append((name, *_chances(tried.after, bounds)))
+            rows.append((label, *_chances(tried.after, bounds)))
             for fate, chances in tried.parts.items():
                 numbers = _chances(chances, bounds)
                 if fate in ("guess", "sure"):  # right or wrong: only the mean says something
@@ -189,6 +192,33 @@ def window_table(loss: StreamLoss) -> Table:
     return Table("Mean error of random window counts", head, rows)
 
 
+def profile_summary(risk: StreamProfile, source: str, known: Sequence[str]) -> Summary:
+    """Which slots could be published as they are, by l."""
+    rows = f"{counted(risk.rows, 'record')} in {counted(risk.slots, 'slot')} by the {risk.slot}, "
+    rows += f"{risk.records_per_slot:.1f} on average."
+    if risk.rows_incomplete:
+        rows += f" {counted(risk.rows_incomplete, 'record')} without a time or a sensitive value left out."
+    fits = next(each for each in risk.by_l if each.l == risk.l)
+    verdict = f"not yet {risk.l}-diverse: {fits.slots:,} of {counted(risk.slots, 'slot')} are as they are."
+    if risk.already_diverse:
+        verdict = f"holds: every slot is already {risk.l}-diverse."
+    knows = f"anyone who knows the slot{f' and {quoted(known)}' if known else ''}"
+    certain = f"Of {share(risk.certain)} of the records, {knows} knows the sensitive value for certain."
+    caption, head = "Slots that could be published as they are", ("l", "slots", "share of slots")
+    rows_by_l = [(f"1 in {by.l}", by.slots, by.share_of_slots, by.share_of_records) for by in risk.by_l]
+    table = Table(caption, (*head, "share of records"), rows_by_l)
+    picture = bar_chart(
+        caption,
+        f"Share of slots in which no value of a record is held by more than 1 in l. In bold: l = {risk.l}.",
+        {f"l = {each.l}": each.share_of_slots for each in risk.by_l},
+        colours=dict.fromkeys((f"l = {each.l}" for each in risk.by_l), RELEASE),
+        label=percent,
+        strong=f"l = {risk.l}",
+    )
+    title = f"{source} -> what a {name(risk.slot)} reveals to an outsider"
+    return Summary([rows, certain, verdict], table, title, picture=picture)
+
+
 def public(f: Facts) -> dict[str, Any]:
     """What the template of a report needs besides the facts."""
     return {"sizes": pictures.bucket_picture(f.evidence), "over_time": pictures.time_picture(f.evidence)}
@@ -207,7 +237,9 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         tried.append((breach_of("several-slots"), f.l if f.recurring and not f.forget_after else None))
     if f.is_learnable and f.original.rows <= CHEAP_ROWS:
         tried.append((breach_of("correlation"), None))
-    attempts = [Attempt(known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried]
+    attempts = [
+        Attempt(Tradeoff().known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried
+    ]
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
     return {
