@@ -85,9 +85,9 @@ class Limit:
 
 
 def limits(words: str, **context: Any) -> list[Limit]:
-    """The limits in a folder of templates: items `Title: text`, `! Title: text` or `!! Title: text`."""
+    """The limits of a model and of all: items `Title: text`, `! Title: text` or `!! Title: text`."""
     items = []
-    for sentence in sentences(f"{words}/limits.j2", **context):
+    for sentence in sentences(f"{words}/limits.j2", **context) + sentences("page/limits.j2", **context):
         title, _, text = sentence.lstrip("! ").partition(": ")
         items.append(Limit(title, text, len(sentence) - len(sentence.lstrip("!"))))
     return items
