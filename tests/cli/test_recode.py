@@ -50,6 +50,7 @@ def test_a_range_is_asked_of_all_labels_or_refused(cli: Cli, visits: None) -> No
     found = json.loads(cli("query out --where age=30..59 --json").out)
     count = tv.answer(tv.open_release("out"), tv.WindowCount(where={"age": (30, 59)}))
     assert found["low"] == count.low <= true <= count.high == found["high"]
+    assert cli("query out --where age=30..59 --where age=200").code == 0
     said = cli("query out --where zip=04103..04105")
     assert (said.code, said.err.count("hint:")) == (2, 1)
     assert cli("query out --where zip=04103 --where zip=04105").code == 0

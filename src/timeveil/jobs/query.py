@@ -111,12 +111,12 @@ def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dic
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
     if options.any and not options.where:
         raise ParameterError("`any` applies with `where` only", hint="add {where}, or leave {any} out")
-    where: Any = _conditions(options.where or [], release, say)
-    if options.any:
-        where = [{column: condition} for column, condition in where.items()]
+    asked = _conditions(options.where or [], release, say)
+    where: Any = [{name: condition} for name, condition in asked.items()] if options.any else asked
     count = tv.answer(release, tv.WindowCount(between=(start, end), where=where), rows=bool(options.rows))
-    for text in options.where or []:
-        if OPEN in text and text.partition("=")[0].removesuffix("!") in count.unknown:
+    for name in count.unknown:
+        values = asked[name].condition if isinstance(asked[name], tv.Not) else asked[name]
+        if any(OPEN in value for value in values if isinstance(value, str)):
             message = "a range was asked for in a column whose labels contain no numbers or dates"
             raise ParameterError(message, hint="name each value with a {where} of its own")
     unknown = "".join(f"\nnothing published shows a value asked for in `{name}`" for name in count.unknown)
