@@ -47,7 +47,8 @@ def test_every_kind_of_value_has_codes(column):
 
 def test_entries_of_a_dictionary_that_no_row_has_are_no_values():
     coded = encode(pa.DictionaryArray.from_arrays([2, 0, 2], ["a", "b", "c"]))
-    assert (coded.codes.tolist(), coded.values.to_pylist()) == ([0, 1, 0], ["c", "a"])
+    assert coded.values.take(coded.codes).to_pylist() == ["c", "a", "c"]
+    assert sorted(coded.values.to_pylist()) == ["a", "c"]
 
 
 def test_a_column_of_nothing_and_an_empty_column():
