@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.csv
@@ -188,7 +189,7 @@ def drafted(browser: Browser, source: str = "visits.csv") -> str:
     return browser.get(browser.where) and browser.where.removesuffix("/columns")
 
 
-@pytest.mark.parametrize("out", ["../evil", "/evil", "link/evil", "", ".hidden", "a/../../evil"])
+@pytest.mark.parametrize("out", ["../evil", "/evil", "link/evil", "", ".hidden", "a/../../evil", "a\nb"])
 def test_releases_outside_of_the_root(fenced: Browser, out: str) -> None:
     path = drafted(fenced)
     fenced.get(f"{path}/publish")
@@ -219,6 +220,39 @@ def test_two_tabs_on_one_job(browser: Browser) -> None:
     assert "changed in another tab" in page
     assert "See what it is now" in page
     assert 'value="6"' in browser.get(f"{path}/promise")
+    data = {"form_token": token(browser), "version": "0", "name": "k", "value": "7"}
+    browser.page = browser.client.post(f"{path}/take", data=data)
+    refused(browser.page, 409)
+    assert f'href="{path}/tradeoff"' in browser.page.text
+
+
+def test_a_wrong_form_is_shown_again(browser: Browser) -> None:
+    """What was chosen is kept, and an error leads back to its form."""
+    path = drafted(browser)
+    page = browser.send("/columns", **{"role-1": "time", "role-3": "time", "role-5": "keep"})
+    assert "Two columns have the role" in page
+    assert page.count('<option value="time" selected>') == 2
+    assert '<option value="keep" selected>' in page
+    browser.get(f"{path}/publish")
+    assert f'href="{path}/publish">Go back to the form' in browser.send("/publish", format="exe")
+
+
+def test_a_refused_promise_leads_to_the_parameter(tmp_path: Path) -> None:
+    rows = {"person": [f"p{n}" for n in range(40)] * 2, "day": ["2024-01-31"] * 80, "zip": list("ab") * 40}
+    rows["person"][0] = ""
+    pyarrow.csv.write_csv(pa.table(rows), tmp_path / "gaps.csv")
+    browser = Browser(tmp_path)
+    path = drafted(browser, "gaps.csv")
+    browser.get(f"{path}/publish")
+    draft = browser.app.draft_pages.drafts[path.rpartition("/")[2]]
+    draft.command, draft.values = "generalize-time", {}
+    draft.columns = {"respondent": "person", "time": "day", "quasi": ["zip"]}
+    page = browser.send("/publish", version=str(draft.version))
+    assert f'href="{path}/promise?wrong=nulls">Change the promise' in page
+    page = browser.get(f"{path}/promise?wrong=nulls")
+    assert "<details open>" in page
+    assert page.count('class="field wrong"') == 1
+    browser.close()
 
 
 def test_a_parameter_out_of_range(browser: Browser) -> None:
@@ -269,12 +303,38 @@ def test_only_some_tasks_at_a_time(root: Path) -> None:
     browser.close()
 
 
+def test_a_password_is_in_no_page(browser: Browser) -> None:
+    browser.get("/open/")
+    data = {"source": f"postgresql://u:{CANARY}@127.0.0.1:1/db#t", "form_token": token(browser)}
+    page = refused(browser.client.post("/draft", data=data), 422)
+    assert "contains a password" in page
+    assert CANARY not in page + browser.get("/open/")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    browser = Browser(tmp_path)
+    browser.get("/open/")
+    answer = browser.client.post("/draft", data={"source": "pipe.csv", "form_token": token(browser)})
+    refused(answer, 404)
+    browser.close()
+
+
+def test_no_page_of_a_task_is_a_fault(browser: Browser) -> None:
+    """A task that ends just before it is cancelled is shown where its result belongs."""
+    drafted(browser)
+    for task in list(browser.app.workshop._tasks.values()):
+        task.wait(60)
+        page = browser.client.post(f"/task/{task.id}/cancel", data={"form_token": token(browser)})
+        assert "internal error" not in page.text.lower()
+
+
 def left(root: Path) -> list[str]:
     """What a run left behind."""
     return [path.name for path in root.iterdir() if "published" in path.name or "partial" in path.name]
 
 
-def started(browser: Browser) -> Any:
+def started(browser: Browser, out: str = "published") -> Any:
     """A task that publishes and was not waited for."""
     path = drafted(browser)
     columns = {"respondent": "patient", "time": "taken_at", "quasi": ["zip"]}
@@ -282,7 +342,7 @@ def started(browser: Browser) -> Any:
     draft = browser.app.draft_pages.drafts[path.rpartition("/")[2]]
     draft.columns, draft.values = columns, {"suppress": 0.01}
     browser.page = browser.client.get(f"{path}/publish")
-    data = {"out": "published", "ledger": "published.ledger", "format": "csv", "version": str(draft.version)}
+    data = {"out": out, "ledger": "published.ledger", "format": "csv", "version": str(draft.version)}
     answer = browser.client.post(
         f"{path}/publish", data={**data, "form_token": token(browser)}, follow_redirects=False
     )
@@ -303,6 +363,28 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
     assert left(tmp_path) == []
     browser.close()
     assert not browser.app.workshop._folder.exists()
+
+
+def test_a_release_that_was_written_is_not_denied(tmp_path: Path) -> None:
+    """Its name has signs that mean something in addresses; every way to its page works."""
+    furnish(tmp_path)
+    browser = Browser(tmp_path)
+    task = started(browser, "r&d 50% #1?")
+    while task.state == "running" and not task.written:
+        task.wait(30, task.now)
+    page = browser.client.post(f"/task/{task.id}/cancel", data={"form_token": token(browser)}).text
+    assert task.state == "cancelled"
+    assert "The release was written" in page
+    assert "othing was written" not in page
+    browser.get("/open/")
+    data = {"source": "r&d 50% #1?", "form_token": token(browser)}
+    browser.page = browser.client.post("/draft", data=data)
+    browser._settled()
+    assert "The promise holds" in browser.page.text
+    browser.get(f"/judge/{quote('r&d 50% #1?')}?ledger=published.ledger")
+    page = browser.send("/signoff", name="Second person", reason="looked at it", decision="rejected")
+    assert "Rejected by Second person" in page
+    browser.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")

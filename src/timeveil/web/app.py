@@ -30,7 +30,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from timeveil.domain.version import TOOL
-from timeveil.errors import ParameterError, TimeveilError
+from timeveil.errors import EngineError, ParameterError, TimeveilError
 from timeveil.page.markdown import html_of
 from timeveil.page.report import page_style
 from timeveil.page.wording import share, visible
@@ -120,10 +120,14 @@ class App:
             return self._rendered(request, handler(request))
         except Stale:
             message = "this job was changed in another tab since the page was loaded"
-            path = request.url.path.removesuffix("/take")
-            page = problem(message, action="See what it is now", href=path, status=409)
+            page = problem(message, action="See what it is now", href=_form_page(request), status=409)
         except TimeveilError as error:
-            page = problem(error_data(error), status=404 if error.code == "file-missing" else 422)
+            status, link = (404 if error.code == "file-missing" else 422), dict[str, str]()
+            if isinstance(error, EngineError) or (request.method == "POST" and status == 422):
+                link = {"action": "Go back to the form", "href": _form_page(request)}
+                if request.method == "GET":
+                    link["action"] = "Try again"
+            page = problem(error_data(error), status=status, **link)
         except Exception as cause:  # noqa: BLE001 (its text could carry data: only its type and line are shown)
             frame = traceback.extract_tb(cause.__traceback__)[-1]
             message = f"internal error: {type(cause).__name__} at {Path(frame.filename).name}:{frame.lineno}"
@@ -153,6 +157,15 @@ class App:
 
     def _missing(self, request: Request, _cause: Exception) -> Response:
         return self._rendered(request, problem("there is no such page", status=404))
+
+
+def _form_page(request: Request) -> str:
+    """The page that has the form that was sent; of a page without one, itself."""
+    path = request.url.path.removeprefix("/json")
+    if path == "/draft" or (path.startswith("/task/") and request.method == "POST"):
+        return "/open/"
+    page = quote(re.sub("/(query|compare|signoff)$", "", re.sub("/take$", "/tradeoff", path)))
+    return f"{page}?{request.url.query}" if request.url.query else page
 
 
 def _static(request: Request) -> Response:
@@ -199,7 +212,8 @@ def serve(settings: Settings, say: Callable[[str], None], *, expose: bool = Fals
     server = uvicorn.Server(config)
     link = f"{settings.address}/?token={app.doorman.new_link()}"
     say(f"Open this address in your browser; it works once:\n\n  {link}\n")
-    say(f"Serving {visible(settings.root.resolve().name)}, to this machine only. Ctrl-C stops it.")
+    reach = "this machine only" if settings.host in LOOPBACK else "everybody who has the link"
+    say(f"Serving {visible(settings.root.resolve().name)}, to {reach}. Ctrl-C stops it.")
     if settings.idle_minutes is not None:
         watching = (app, server, settings.idle_minutes * 60)
         threading.Thread(target=_stop_when_idle, args=watching, daemon=True).start()

@@ -20,7 +20,7 @@ from timeveil.jobs.typed import is_release
 from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
-from timeveil.web.answers import Page, error_data, progress, to
+from timeveil.web.answers import Page, error_data, judged, progress, to
 from timeveil.web.drafts import Draft, cards, explored_so_far, ranges
 from timeveil.web.forms import Form, columns_of, fields, read_form
 from timeveil.web.guard import form_of
@@ -59,14 +59,16 @@ class DraftPages:
             raise InputError("no table was named", hint="choose one from the list", code="file-missing")
         draft = Draft(self.places.source(name))
         if not is_address(draft.source) and is_release(str(self.places.inside(draft.source))):
-            return to(f"/judge/{draft.source}")
+            return to(judged(draft.source))
         while len(self.drafts) >= MOST_DRAFTS:
             del self.drafts[next(iter(self.drafts))]
         self.drafts[draft.id] = draft
         return to(f"/draft/{draft.id}/columns")
 
     # --- 2 columns --------------------------------------------------------------------------------------
-    def columns(self, request: Request) -> Page:
+    def columns(
+        self, request: Request, error: TimeveilError | None = None, typed: Form | None = None
+    ) -> Page:
         draft = self._draft(request)
         task = self._survey(draft, draft.asked)
         if task.state == "failed":
@@ -83,17 +85,20 @@ class DraftPages:
         role_of = dict[str, str]()
         for role, names in (draft.columns or survey["roles"]).items():
             role_of |= dict.fromkeys([names] if isinstance(names, str) else names, role)
+        proposed = [role_of.get(column["name"], "drop") for column in survey["columns"]]
+        chosen = [(typed or {}).get(f"role-{n}", [role])[0] for n, role in enumerate(proposed)]
         roles_of_method = [*draft.table.needs, *(r for r in draft.table.roles if r not in ("cyclic", "drop"))]
         return self._page(
             "columns.html",
             draft,
             survey=survey,
-            roles={column["name"]: role_of.get(column["name"], "drop") for column in survey["columns"]},
+            wrong=None if error is None else error_data(error),
+            roles={column["name"]: role for column, role in zip(survey["columns"], chosen, strict=True)},
             known={role: Columns.table()[role].meaning for role in (*roles_of_method, "drop")},
             commands=cards(draft.table.command),
             sample=sample,
             cyclic=list(CYCLIC) if "cyclic" in draft.table.roles else [],
-            chosen_cyclic=draft.columns.get("cyclic", []),
+            chosen_cyclic=(typed or draft.columns).get("cyclic", []),
         )
 
     def _survey(self, draft: Draft, command: str | None) -> Task:
@@ -102,7 +107,7 @@ class DraftPages:
             draft.command, draft.values = task.result["command"], dict(task.result["values"])
         return task
 
-    def set_columns(self, request: Request) -> Response:
+    def set_columns(self, request: Request) -> Page | Response:
         draft, form = self._draft(request, changing=True), form_of(request)
         if any(name in form for name in FILE_FORM):
             draft.form = read_form(FILE_FORM.values(), form)
@@ -119,7 +124,10 @@ class DraftPages:
             return to(f"/draft/{draft.id}/columns")
         survey = self._survey(draft, draft.asked).result
         names = [column["name"] for column in survey.get("columns", ())]
-        draft.columns = columns_of(form, names, (*draft.table.needs, *draft.table.roles))
+        try:
+            draft.columns = columns_of(form, names, (*draft.table.needs, *draft.table.roles))
+        except TimeveilError as error:
+            return self.columns(request, error, form)
         coarsened = draft.values.pop("hierarchies", {})
         quasi = {column: how for column, how in coarsened.items() if column in draft.columns.get("quasi", ())}
         draft.values |= {"hierarchies": quasi} if quasi else {}
@@ -147,6 +155,7 @@ class DraftPages:
         draft = self._draft(request)
         facts = {} if error is None else error.facts
         wrong = [facts["parameter"]] if "parameter" in facts else list(facts.get("parameters", ()))
+        wrong += request.query_params.get("wrong", "").split(",")
         controls = fields(draft.lines, draft.all_values, wrong)
         for control in controls if typed else ():
             control["value"] = "\n".join(typed.get(control["name"], [])) if typed else ""
@@ -245,7 +254,7 @@ class DraftPages:
     def _page(self, template: str, draft: Draft, **data: Any) -> Page:
         step, promised = template.removesuffix(".html"), draft.table.promised
         shown = {"draft": draft.about, "promised": promised, "step": step, "error": None, **data}
-        return Page(template, shown, 422 if shown["error"] else 200)
+        return Page(template, shown, 422 if shown["error"] or shown.get("wrong") else 200)
 
 
 def _plain(value: Any) -> str:

@@ -9,7 +9,7 @@ from timeveil.errors import BundleError, InputError, ParameterError, raising
 from timeveil.folder.ledger_file import is_ledger
 from timeveil.jobs.request import RULES
 from timeveil.jobs.typed import is_release
-from timeveil.reading.database import is_address
+from timeveil.reading.database import address_of, is_address
 from timeveil.reading.sources import SUFFIXES
 
 MOST_ENTRIES = 500
@@ -40,8 +40,11 @@ class Places:
     def source(self, name: str) -> str:
         """A table to read: an address of a database, a file, or a folder none of whose files leads out."""
         if is_address(name):
+            address_of(name)  # refuses a password before any page shows it
             return name
         path = self.inside(name)
+        if not path.is_file() and not path.is_dir():
+            raise InputError("this is not a file", hint="choose one from the list", code="file-missing")
         for entry in path.iterdir() if path.is_dir() else ():
             self.inside(self.name(path / entry.name))
         return self.name(path)
@@ -59,7 +62,8 @@ class Places:
     def new(self, name: str, what: str) -> str:
         """A name for something new, in a folder that is there."""
         path = Path(name)
-        if not name.strip() or path.is_absolute() or ".." in path.parts or path.name.startswith("."):
+        hidden = path.name.startswith(".") or not name.isprintable()
+        if not name.strip() or path.is_absolute() or ".." in path.parts or hidden:
             raise ParameterError(f"{what} needs a name below the folder served", hint="such as published")
         parent = self.inside(path.parent.as_posix())
         return self.name(parent / path.name)
@@ -99,6 +103,8 @@ def _kind(path: Path) -> str:
     if path.is_dir():
         return "release" if is_release(str(path)) or (path / "slots").is_dir() else "folder"
     lower = path.name.lower()
+    if not path.is_file():
+        return "other"  # such as a pipe, which would be waited for
     if lower.endswith(".toml"):
         return "job"
     if is_ledger(path):

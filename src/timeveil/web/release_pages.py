@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from timeveil.errors import InputError, ParameterError
 from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
-from timeveil.web.answers import Page, problem, progress, to
+from timeveil.web.answers import Page, judged, problem, progress, to
 from timeveil.web.draft_pages import DraftPages
 from timeveil.web.drafts import explored_so_far
 from timeveil.web.forms import fields, read_form
@@ -34,17 +34,14 @@ class ReleasePages:
     def task(self, request: Request) -> Page | Response:
         task = self._task(request)
         if task.state == "running":
-            return progress(task, _TITLES[task.kind])
+            return progress(task, _TITLES.get(task.kind, "Working"))
         job, back = task.request, task.request.get("back", "/")
         if "draft" in job:
-            back = f"/draft/{job['draft']}/publish"
-        link: Any = {"action": "Go back", "href": back, "status": 409}
-        if task.state == "failed":
-            return problem(task.error, **link)
-        if task.state == "cancelled":
-            return problem("cancelled; nothing was written", "go back and start it again", **link)
-        if not task.result.get("holds", True):
-            return problem("the release does not keep its promise, so nothing was written", **link)
+            back = f"/draft/{job['draft']}/promise"
+        if task.state != "done" or not task.result.get("holds", True):
+            return _nothing(task, back)
+        if task.kind not in ("publish", "query", "compare"):
+            return to(back)  # another page shows what came of it
         shown = {n: job[n] for n in ("out", "ledger", "again", "draft", "folder") if job.get(n)}
         data = {"task": task.as_dict(), "result": task.result, "request": shown, "back": back}
         return Page("result.html" if task.kind == "publish" else "answer.html", data)
@@ -88,14 +85,14 @@ class ReleasePages:
     def query(self, request: Request) -> Response:
         folder, _ = self._folder(request)
         question = read_form(Question.table().values(), form_of(request))
-        return self._ask("query", {"folder": folder, "question": question, "back": f"/judge/{folder}"})
+        return self._ask("query", {"folder": folder, "question": question, "back": judged(folder)})
 
     def compare(self, request: Request) -> Response:
         folder, _ = self._folder(request)
         folders = [self.places.release(name) for name in form_of(request).get("other", ())]
         if not folders:
             raise ParameterError("there is nothing to compare with", hint="choose another release")
-        return self._ask("compare", {"folders": [folder, *folders], "back": f"/judge/{folder}"})
+        return self._ask("compare", {"folders": [folder, *folders], "back": judged(folder)})
 
     def _ask(self, kind: str, job: Mapping[str, Any]) -> Response:
         task = self.workshop.start(kind, job)
@@ -108,7 +105,7 @@ class ReleasePages:
         if task.state == "running":
             return progress(task, "Writing the report")
         if task.state == "failed":
-            return problem(task.error, action="Go back", href=f"/judge/{folder}")
+            return problem(task.error, action="Go back", href=judged(folder))
         return Page("report", task.result)
 
     def set_signoff(self, request: Request) -> Response:
@@ -122,7 +119,7 @@ class ReleasePages:
             message = "a release that does not verify cannot be approved"
             raise ParameterError(message, hint="reject it, with a reason")
         sign_off(self.places.root / ledger, name, decision, reason, task.result["hash"])
-        return to(f"/judge/{folder}?ledger={ledger}")
+        return to(judged(folder, ledger))
 
     def link(self, _request: Request) -> Page:
         """A second person's way in."""
@@ -145,3 +142,21 @@ class ReleasePages:
         paths = [self.places.root / name for name in (folder, ledger, *files) if name]
         version = "|".join(fingerprint(path) for path in paths if path.exists())
         return self.workshop.ensure(kind, {"folder": folder, "ledger": ledger}, version)
+
+
+def _nothing(task: Task, back: str) -> Page:
+    """What a task that came to nothing says, and where it goes on."""
+    job, link = task.request, {"action": "Go back", "href": back}
+    if task.written:
+        message, notice = "stopped after the release was verified and written", "The release was written."
+        link = {"action": "Judge the release", "href": judged(job["out"], job.get("ledger") or "")}
+        return problem(
+            message, "judge it, and remove it if it is not wanted", **link, status=409, notice=notice
+        )
+    if task.state == "cancelled":
+        return problem("cancelled; nothing was written", "go back and start it again", **link, status=409)
+    if task.state == "done":
+        return problem("the release does not keep its promise, so nothing was written", **link, status=409)
+    if "draft" in job:
+        link = {"action": "Change the promise", "href": f"{back}?wrong={','.join(task.error['parameters'])}"}
+    return problem(task.error, **link, status=409)

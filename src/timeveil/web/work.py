@@ -35,6 +35,7 @@ class Task:
 
     def __init__(self, kind: str, request: Mapping[str, Any], root: Path, folder: Path) -> None:
         self.id, self.kind, self.request = secrets.token_urlsafe(9), kind, dict(request)
+        self.key, self.written = "", False  # what it is found by, and whether its release is in its place
         self.state: State = "running"
         self.step, self.share = "starting", 0.0
         self.parts: list[Any] = []
@@ -56,7 +57,8 @@ class Task:
         with contextlib.suppress(OSError):  # it may have died already, which its end shows
             self.process.stdin.write(json.dumps({"kind": kind, **request}).encode() + b"\n")
             self.process.stdin.flush()
-        threading.Thread(target=self._watch, daemon=True).start()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
 
     def _watch(self) -> None:
         out = self.process.stdout
@@ -64,6 +66,7 @@ class Task:
         while line := out.readline(LONGEST_LINE):
             with contextlib.suppress(ValueError), self._changed:
                 message = json.loads(line)
+                self.written |= "written" in message
                 if self.state == "running":
                     self._note(message)
                     self._changed.notify_all()
@@ -71,11 +74,12 @@ class Task:
         for pipe in (self.process.stdin, out):
             with contextlib.suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # both were asked for
-        message = "the process that did this ended unexpectedly; nothing was written"
+        message = "the process that did this ended unexpectedly"
         hint = "try again; if it is a large table, use the engine duckdb"
         with self._changed:
             if self.state == "running":
-                self._note({"error": {"message": message, "hint": hint, "code": "engine-failed"}})
+                error = {"message": message, "hint": hint, "code": "engine-failed", "parameters": []}
+                self._note({"error": error})
             self._changed.notify_all()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -113,6 +117,7 @@ class Task:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(PATIENCE)
                 break
+        self._watcher.join(PATIENCE)  # it may have written its release just before
         if out := self.request.get("out"):
             sweep((self._root / str(out)).parent)  # hidden folders of processes that are gone
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -126,31 +131,34 @@ class Workshop:
 
     def __init__(self, root: Path, most: int) -> None:
         self._root, self._most, self._lock = root, most, threading.Lock()
-        self._tasks, self._by_key = dict[str, Task](), dict[str, Task]()
+        self._tasks = dict[str, Task]()
         self._folder = Path(tempfile.mkdtemp(prefix="timeveil-serve-"))
 
     def start(self, kind: str, request: Mapping[str, Any]) -> Task:
         """A new task, refused if too many are running."""
         with self._lock:
-            running = sum(task.state == "running" for task in self._tasks.values())
-            if running >= self._most:
-                message = f"{running} tasks are running, and no more are started at a time"
-                hint = "wait until one is done, or cancel one, and load this page again"
-                raise EngineError(message, hint=hint)
-            task = Task(kind, request, self._root, self._folder)
-            self._tasks[task.id] = task
-            for old in [t for t in self._tasks.values() if t.state != "running"][: -REMEMBERED or None]:
-                del self._tasks[old.id]
-            return task
+            return self._started(kind, request)
+
+    def _started(self, kind: str, request: Mapping[str, Any]) -> Task:
+        running = sum(task.state == "running" for task in self._tasks.values())
+        if running >= self._most:
+            message = f"{running} tasks are running, and no more are started at a time"
+            raise EngineError(message, hint="wait until one is done, or cancel one, and try again")
+        task = Task(kind, request, self._root, self._folder)
+        self._tasks[task.id] = task
+        for old in [t for t in self._tasks.values() if t.state != "running"][:-REMEMBERED]:
+            del self._tasks[old.id]
+        return task
 
     def ensure(self, kind: str, request: Mapping[str, Any], version: str) -> Task:
         """The task that does this on this version of the data; one that failed before is tried again."""
         key = json.dumps([kind, request, version], sort_keys=True)
-        task = self._by_key.get(key)
-        if task is None or task.state == "cancelled":
-            task = self._by_key[key] = self.start(kind, request)
+        with self._lock:
+            same = (t for t in self._tasks.values() if t.key == key and t.state != "cancelled")
+            task = next(same, None) or self._started(kind, request)
+            task.key = key
         if task.wait(1.0) and task.state == "failed":
-            del self._by_key[key]
+            task.key = ""
         return task
 
     def find(self, name: str) -> Task | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -91,6 +92,7 @@ def publish(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     if outcome.explanation is None:
         violations = [violation.message for violation in outcome.verdict.violations]
         return {"holds": False, "violations": violations}
+    say({"written": True})
     _progress(say)("attacking", 0.85)
     result = {"holds": True, "model": run.model, **outcome.explanation.as_dict(), **_head(outcome.release)}
     return {**result, **_judged(outcome.release, outcome.ledger)}
@@ -191,9 +193,9 @@ def _error(cause: Exception) -> dict[str, Any]:
     elif not isinstance(cause, TimeveilError):
         hint = "please report it with what you did; it is a bug in timeveil"
         cause = InternalError(f"internal error: {type(cause).__name__}", hint=hint)
-    single = [cause.facts["parameter"]] if "parameter" in cause.facts else []
+    named = re.findall(r"\{(\w+)", cause.template)  # what the hint says to change
     shown = {"message": cause.message, "hint": spell(cause.template, "job"), "code": cause.code}
-    return {**shown, "parameters": cause.facts.get("parameters", single)}
+    return {**shown, "parameters": named}
 
 
 def main() -> None:
