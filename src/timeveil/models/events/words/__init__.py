@@ -317,15 +317,9 @@ def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary
             f"group of fewer than {k}."
         )
     head = ("time by", "people alone", f"in groups under {k}", "share of people", "smallest group", "groups")
-    numbers = ("people_below_k", "share_below_k", "smallest_group", "groups")
-    table = Table(
-        "Who would be found if only the person were left out",
-        head,
-        [
-            (each.granularity, each.people_unique, *(getattr(each, number) for number in numbers))
-            for each in levels
-        ],
-    )
+    numbers = ("granularity", "people_unique", "people_below_k", "share_below_k", "smallest_group", "groups")
+    cells = [[getattr(level, number) for number in numbers] for level in levels]
+    table = Table("Who would be found if only the person were left out", head, cells)
     picture = bar_chart(
         f"People in a group of fewer than {k}",
         "Share of people, if times were published as they are or at a granularity.",

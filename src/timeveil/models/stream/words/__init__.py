@@ -26,7 +26,6 @@ from timeveil.page import templates
 from timeveil.page.charts import bar_chart
 from timeveil.page.markdown import Table
 from timeveil.page.report import Summary
-from timeveil.page.svg import RELEASE
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table
 from timeveil.page.wording import counted, name, percent, quoted, share
 
@@ -185,10 +184,10 @@ def loss_summary(loss: StreamLoss) -> Summary:
 def window_table(loss: StreamLoss) -> Table:
     """The error of random window counts, by the length of the window."""
     head = ("slots in the window", "this release", "withholding only", "merging slots")
-    rows = []
-    for error in loss.window_errors:
-        merged = "not possible" if error.merge is None else error.merge
-        rows.append((error.length, error.release, error.suppress_only, merged))
+    rows = [
+        (each.length, each.release, each.suppress_only, "not possible" if each.merge is None else each.merge)
+        for each in loss.window_errors
+    ]
     return Table("Mean error of random window counts", head, rows)
 
 
@@ -211,7 +210,6 @@ def profile_summary(risk: StreamProfile, source: str, known: Sequence[str]) -> S
         caption,
         f"Share of slots in which no value of a record is held by more than 1 in l. In bold: l = {risk.l}.",
         {f"l = {each.l}": each.share_of_slots for each in risk.by_l},
-        colours=dict.fromkeys((f"l = {each.l}" for each in risk.by_l), RELEASE),
         label=percent,
         strong=f"l = {risk.l}",
     )
