@@ -9,6 +9,7 @@ import pytest
 import timeveil as tv
 from timeveil.models.stream.judges.attack import learnt_shares
 from timeveil.models.stream.words import attack_summary
+from timeveil.report import explain
 
 ROLES = tv.Roles(respondent="who", time="day", quasi=["a", "b"], sensitive=["ill"])
 LEARNS = tv.StreamAdversary("correlation")
@@ -82,11 +83,17 @@ def test_without_buckets_values_are_there_to_be_read() -> None:
 def test_an_attack_names_the_way_out() -> None:
     """Nothing is named where it was taken, or where nothing is learnt."""
     groups = tv.publish_stream(records(0.6), ROLES, l=5, window=3, seed=1, groups="generalize")
+    packets = tv.publish_stream(records(0.6), ROLES, l=5, window=7, seed=1, protect_slot=2)
     told = [
         "--groups generalize" in " ".join(attack_summary(tv.attack(*pair, LEARNS), pair[0]).limits)
-        for pair in (published(0.6), published(0.0), groups)
+        for pair in (published(0.6), published(0.0), groups, packets)
     ]
-    assert told == [True, False, False]
+    assert told == [True, False, False, False]
+    assert tv.attack(*packets, LEARNS).parts["guess"].mean > 0.3
+    for pair, named in ((published(0.6), True), (packets, False)):
+        sentences = " ".join(explain(*pair).sentences)
+        assert "quasi-identifiers go with the sensitive value" in sentences.lower()
+        assert ("--groups generalize" in sentences) is named
 
 
 def test_the_run_and_the_report_say_so() -> None:

@@ -158,8 +158,9 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
     caption = f"What an outsider finds who knows {slots}"
     table = Table(caption, (*head, *(f"above 1 in {size}" for size in bounds)), rows)
     split = any(part.people != round(part.people) for part in breach.parts.values())
-    generalized = bool(release.manifest["guarantee"].get("k"))
-    context = {"breach": breach, "bounds": bounds, "split": split, "generalized": generalized}
+    # Groups cannot be had together with the promises for known slots and for people who return.
+    may_group = {"k", "true_slot", "recurring"}.isdisjoint(release.manifest["guarantee"])
+    context = {"breach": breach, "bounds": bounds, "split": split, "may_group": may_group}
     sentences, limits = templates.marked("models/stream/words/attack.j2", **context)
     columns = f"{quoted(quasi)} and " if quasi else ""
     return Summary(sentences, table, f"An outsider knows {columns}{slots} -> what they find", limits)
