@@ -200,11 +200,19 @@ def test_releases_outside_of_the_root(fenced: Browser, out: str) -> None:
     assert not (fenced.app.settings.root.parent / "evil").exists()
 
 
-@pytest.mark.parametrize("field", ["hierarchies", "definitions", "after"])
-def test_parameters_that_are_paths(fenced: Browser, field: str) -> None:
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("hierarchies", "zip=../outside/secret.csv"),
+        ("hierarchies", "zip=suppression/../../outside/secret.csv"),
+        ("definitions", "link.csv"),
+        ("after", "link.csv"),
+    ],
+)
+def test_parameters_that_are_paths(fenced: Browser, field: str, text: str) -> None:
     path = drafted(fenced)
+    (fenced.app.settings.root / "suppression").mkdir()
     fenced.get(f"{path}/promise")
-    text = "zip=../outside/secret.csv" if field == "hierarchies" else "link.csv"
     page = fenced.send("/promise", **{field: text})
     assert "no such file or folder below" in page
     assert CANARY not in page

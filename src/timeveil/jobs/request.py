@@ -30,8 +30,8 @@ PROFILED = ("k", "l", "slot", "min_support", "symbols", *_OF_EVENTS)
 """Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none
 QUERY = "query"  # the command of a saved question
-# How a hierarchy begins that is not a file.
-RULES = ("intervals:", "log:", "calendar:", "prefixes:", "suppression")
+IS_RULE = re.compile("suppression|(?:intervals|log|calendar|prefixes):.*", re.DOTALL).fullmatch
+"""Whether a hierarchy is a rule, not a file."""
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}""", re.ASCII)
 """The time that a key takes grows with the square of its parts."""
 _KINDS = ("whole", "number", "choice", "text", "list")
@@ -174,7 +174,7 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
         values["definitions"] = str(path)
     if "hierarchies" in values:
         values["hierarchies"] = {
-            column: how if str(how).startswith(RULES) else _near(path, str(how))
+            column: how if IS_RULE(str(how)) else _near(path, str(how))
             for column, how in values["hierarchies"].items()
         }
     public = tuple(setting for setting in settings if name_of(setting) not in table.secret)

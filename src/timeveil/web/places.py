@@ -7,7 +7,7 @@ from typing import Any
 
 from timeveil.errors import BundleError, InputError, ParameterError, raising
 from timeveil.folder.ledger_file import is_ledger
-from timeveil.jobs.request import RULES
+from timeveil.jobs.request import IS_RULE
 from timeveil.jobs.typed import is_release
 from timeveil.reading.database import address_of, is_address
 from timeveil.reading.sources import SUFFIXES
@@ -77,7 +77,7 @@ class Places:
                 below = [self.name(self.inside(str(path))) for path in paths]
                 placed[name] = below if declared.kind == "list" else below[0]
         for column, how in dict(placed.get("hierarchies") or {}).items():
-            if not str(how).startswith(RULES):
+            if not IS_RULE(str(how)):
                 placed["hierarchies"] = {**placed["hierarchies"], column: self.name(self.inside(str(how)))}
         return placed
 
