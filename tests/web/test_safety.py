@@ -211,7 +211,7 @@ def test_releases_outside_of_the_root(fenced: Browser, out: str) -> None:
 )
 def test_parameters_that_are_paths(fenced: Browser, field: str, text: str) -> None:
     path = drafted(fenced)
-    (fenced.app.settings.root / "suppression").mkdir()
+    (fenced.app.settings.root / "suppression").mkdir(exist_ok=True)
     fenced.get(f"{path}/promise")
     page = fenced.send("/promise", **{field: text})
     assert "no such file or folder below" in page
