@@ -2,17 +2,23 @@
 
 Imported first of all by `timeveil`. As a library it changes nothing. As a command, an interrupt ends the
 process at once, without a traceback, until `timeveil.cli.main` takes over. NumPy and Arrow use small pages:
-a virtual machine may take longer to provide huge ones than the work in them takes. Small matrices are
+a virtual machine may take longer to provide huge ones than the work in them takes. Freed memory is used
+again, where the C library can: pages that the system provides anew cost much, too. Small matrices are
 multiplied in one thread. And Arrow would load pandas, for longer than many commands take, to see whether a
 list is one of its columns.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
+from contextlib import suppress
 from itertools import pairwise
+
+_MALLOC = {-8: 1, -3: 1 << 30, -1: 1 << 28}
+"""Of glibc: one arena, no mapping of its own for an array below 1 GB, and 256 MB that are free stay."""
 
 
 def is_command() -> bool:
@@ -36,7 +42,10 @@ if is_command():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     for setting, number in (
         ("NUMPY_MADVISE_HUGEPAGE", "0"),
-        ("MIMALLOC_ALLOW_THP", "0"),
+        ("ARROW_DEFAULT_MEMORY_POOL", "system"),
         ("OPENBLAS_NUM_THREADS", "1"),
     ):
         os.environ.setdefault(setting, number)
+    with suppress(AttributeError, OSError, TypeError):
+        for option, value in _MALLOC.items():
+            ctypes.CDLL(None).mallopt(option, value)

@@ -137,11 +137,11 @@ def test_a_release_that_is_written_is_told_even_if_stdout_is_full(here: Path, fo
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("timeveil", ["0", "0", "no"]), ("x", ["None", "None", "yes"])]
+    ("name", "expected"), [("timeveil", ["0", "system", "no"]), ("x", ["None", "None", "yes"])]
 )
 def test_a_command_settles_pages_and_pandas_and_a_library_nothing(name: str, expected: list[str]) -> None:
     """Arrow asks for pandas when it makes an array of a list."""
-    settings = ("NUMPY_MADVISE_HUGEPAGE", "MIMALLOC_ALLOW_THP")
+    settings = ("NUMPY_MADVISE_HUGEPAGE", "ARROW_DEFAULT_MEMORY_POOL")
     program = (
         f"import os, sys; sys.argv = ['{name}']; import timeveil; print(*map(os.environ.get, {settings}))\n"
         "import pyarrow as pa; pa.array(['a']); print('yes' if 'pandas' in sys.modules else 'no')"

@@ -8,7 +8,6 @@ as data. Of a foreign exception only the type and the line are shown, for its te
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import re
@@ -17,7 +16,6 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -41,8 +39,6 @@ __all__ = ["app", "main"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-_MALLOC = {-8: 1, -3: 1 << 30, -1: 1 << 28}
-"""Of glibc: one arena, no mapping of its own for an array below 1 GB, and 256 MB that are free stay."""
 _put_together = cache(typer.main.get_command)
 _METHODS = (*map(publishing_command, tables().values()), command(ServiceStatus))
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
@@ -114,7 +110,6 @@ def _timeveil(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
-    _reuse_memory()
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGTERM, output.terminate)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
@@ -130,14 +125,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = INTERRUPTED
     output.flush()
     sys.exit(code)
-
-
-def _reuse_memory() -> None:
-    """Use what was freed again: pages that the system hands out anew cost a tenth of a long command."""
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    with suppress(AttributeError, OSError, TypeError):  # not every C library can
-        for option, value in _MALLOC.items():
-            ctypes.CDLL(None).mallopt(option, value)
 
 
 def run(arguments: Sequence[str]) -> int:
