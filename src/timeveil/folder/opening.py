@@ -351,7 +351,8 @@ def joined(name: str, releases: Sequence[Release]) -> Release:
 
     def concatenated(table: str) -> pa.Table:
         # Of copies, so that no file of a slot stays open: there may be thousands.
-        return pa.concat_tables([copy(release.parts[table]).read() for release in ordered])
+        parts = (release.parts[table] for release in ordered)
+        return pa.concat_tables(part if isinstance(part, pa.Table) else copy(part).read() for part in parts)
 
     parts: dict[str, Any] = {name: Deferred(partial(concatenated, name)) for name in first.parts}
     return Release(first.guarantee, manifest, parts)

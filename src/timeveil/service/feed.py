@@ -200,7 +200,12 @@ class FeedService(Service):
         feed, moves_late = self._feed, self._parameters.settings.options.late == "move"
         final: Final = []
         new: list[tuple[int, Record]] = []
+        waiting, open_since = list[Record](), None
         for record, slot, mark in self._placed(records):
+            if (slot, mark) == open_since and len(record.cells) > 1:  # like the record before
+                waiting.append(record)
+                new.append((slot, record))
+                continue
             is_late = feed.closed is not None and slot <= feed.closed
             gap = 0 if feed.latest is None else slot - feed.latest - 1
             if gap > self._max_gap:
@@ -211,6 +216,7 @@ class FeedService(Service):
                 continue
             if len(record.cells) == 1:
                 feed.records -= 1  # a heartbeat
+                open_since = None
             elif is_late and not moves_late:
                 hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
                 message = "the record belongs to a slot that is complete"
@@ -218,8 +224,10 @@ class FeedService(Service):
                 continue
             else:
                 open_slot = slot if not is_late else int(feed.closed or 0) + 1
-                self._held.setdefault(open_slot, []).append(record)
+                waiting = self._held.setdefault(open_slot, [])
+                waiting.append(record)
                 new.append((open_slot, record))
+                open_since = None if is_late else (slot, mark)
             feed.latest = slot if feed.latest is None else max(feed.latest, slot)
             if mark - 1 > (min(self._held, default=mark) - 1 if feed.closed is None else feed.closed):
                 final += self._close_up_to(mark - 1)

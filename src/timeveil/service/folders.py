@@ -189,6 +189,8 @@ def snapshots_of(path: Path, parameters: Parameters) -> Iterator[tuple[str, Rela
 class Sink:
     """The folder `out`: `slots/<slot>/`, or with several streams `<stream>/slots/<slot>/`."""
 
+    most = 1
+
     def __init__(self, out: Path, parameters: Parameters, note: Callable[[Path], None]) -> None:
         self.out, self._note, self._several = out, note, parameters.stream_by is not None
         self._form: Any = parameters.format
@@ -209,15 +211,15 @@ class Sink:
             if slot_folders(folder):
                 raise self._foreign(folder)
 
-    def refuse_foreign(self, record: StreamRecord, first: Pending | None) -> None:
+    def refuse_foreign(self, record: StreamRecord, pending: list[Pending]) -> None:
         """Refuse slots of another state file: among those of this one is the last that it published.
 
-        Before it published any there is none, or `first`, which a run was killed before it could be marked.
+        Before it published any there is none, or the next, which a run was killed before it could be marked.
         """
         folder = self._folder(record.name)
         slots = {slot.name: slot for slot in slot_folders(folder)}
         if record.last_published is None:
-            is_ours = slots.keys() <= ({folder_name(first.label)} if first else set())
+            is_ours = slots.keys() <= {folder_name(slot.label) for slot in pending}
         else:
             last = slots.get(folder_name(record.last_published))
             with raising(lambda cause: read_error(MANIFEST, cause), on=OSError):
@@ -234,10 +236,13 @@ class Sink:
     def _folder(self, stream: str) -> Path:
         return self.out / stream_folder(stream) if self._several else self.out
 
-    def publish(self, pending: Pending, release: Release) -> tuple[bool, str]:
+    def publish(
+        self, pending: list[Pending], releases: list[Release], _step: Callable[[], None]
+    ) -> tuple[int, list[str]]:
         """Write a slot to its folder; whether it is new, and the digest of its manifest."""
-        stream = self._folder(pending.name)
-        folder = stream / SLOTS / folder_name(pending.label)
+        ((slot,), (release,)) = pending, releases
+        stream = self._folder(slot.name)
+        folder = stream / SLOTS / folder_name(slot.label)
         with translate_os_errors(self.out.name):
             for parent in (self.out, stream, folder.parent):
                 if not parent.exists():
@@ -251,7 +256,7 @@ class Sink:
             message = f"the folder `{folder.relative_to(self.out)}` exists already and holds something else"
             hint = "find out who wrote it, and move it away if it is not this stream's"
             raise BundleError(message, hint=f"slots are never replaced: {hint}", code="slot-differs")
-        return is_new, digest(folder / MANIFEST)
+        return is_new, [digest(folder / MANIFEST)]
 
     def _is_same(self, folder: Path, release: Release) -> bool:
         """Whether a folder holds what is to be written, by writing that next to it and comparing."""

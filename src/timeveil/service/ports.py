@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol
@@ -17,7 +19,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, EngineError, ParameterError, TimeveilError, raising
-from timeveil.folder.opening import folder_name, stream_folder
+from timeveil.folder.opening import folder_name, joined, stream_folder
 from timeveil.judging import verify
 from timeveil.service.parameters import SINGLE
 from timeveil.service.state_file import Pending, StreamRecord
@@ -148,6 +150,8 @@ def expired() -> TimeveilError:
 class MessageSink:
     """Publishes each slot as one message: JSON with its stream, its name, its manifest and its tables."""
 
+    most = 64  # slots that are verified together, and marked once all are sent
+
     def __init__(self, address: str, *, several: bool) -> None:
         self._address, self._several = address, several
         self._last: dict[str, Sent] = {}  # what was sent by this process, which need not be asked for
@@ -170,39 +174,46 @@ class MessageSink:
         if not self._several and self.outlet.last(SINGLE) is not None:
             raise self._foreign()
 
-    def refuse_foreign(self, record: StreamRecord, first: Pending | None) -> None:
-        """Refuse slots of another state file: the last is that of this one, or the next, not yet marked."""
+    def refuse_foreign(self, record: StreamRecord, pending: list[Pending]) -> None:
+        """Refuse slots of another state file: the last is of this one, or among the next, not yet marked."""
         last = self.outlet.last(self._named(record.name))
-        if last is None or (first is not None and last.slot == folder_name(first.label)):
+        if last is None or last.slot in (folder_name(slot.label) for slot in pending):
             return
         if record.last_published is None or last[:2] != (folder_name(record.last_published), record.digest):
             raise self._foreign()
 
-    def publish(self, pending: Pending, release: Release) -> tuple[bool, str]:
-        """Send a slot; whether it is new, and the digest of its message."""
-        stream, slot = self._named(pending.name), folder_name(pending.label)
-        tables = {name: table.to_pylist() for name, table in release.tables.items()}
-        content = {
-            "stream": stream,
-            "slot": pending.label,
-            "release": dict(release.manifest),
-            "tables": tables,
-        }
-        # The same bytes for the same slot.
-        payload = json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()
-        sent = Sent(slot, hashlib.sha256(payload).hexdigest())
+    def publish(
+        self, pending: list[Pending], releases: list[Release], step: Callable[[], None]
+    ) -> tuple[int, list[str]]:
+        """Send slots that are not there; how many are new, and the digests of their messages."""
+        stream = self._named(pending[0].name)
+        names = [folder_name(slot.label) for slot in pending]
+        payloads = list(map(self._message, pending, releases))
+        digests = [hashlib.sha256(payload).hexdigest() for payload in payloads]
         last = self._last.pop(stream, None) or self.outlet.last(stream)
-        if last is not None and last.slot == slot:
-            if last.digest != sent.digest:
-                raise self._foreign()
-            return False, sent.digest
-        # Nothing is published before it is verified.
-        if not verify(release):
+        found = names.index(last.slot) + 1 if last is not None and last.slot in names else 0
+        if found and last is not None and last.digest != digests[found - 1]:
+            raise self._foreign()
+        # Nothing is published before it is verified; slots together cost a fraction of one after another.
+        whole = joined(stream, releases)
+        tables = {name: table.combine_chunks() for name, table in whole.tables.items()}
+        if not verify(replace(whole, parts=tables)):
             hint = "please report it; nothing was published"
             raise BundleError("a slot does not keep its promise", hint=hint, code="not-verified")
-        at = self.outlet.send(stream, sent, payload, last)
-        self._last[stream] = sent._replace(at=at)
-        return True, sent.digest
+        for number in range(found, len(pending)):
+            sent = Sent(names[number], digests[number])
+            last = sent._replace(at=self.outlet.send(stream, sent, payloads[number], last))
+            step()
+        if last is not None:
+            self._last[stream] = last
+        return len(pending) - found, digests
+
+    def _message(self, slot: Pending, release: Release) -> bytes:
+        """A slot as a message: the same bytes for the same slot."""
+        tables = {name: table.to_pylist() for name, table in release.tables.items()}
+        content = {"stream": self._named(slot.name), "slot": slot.label, "tables": tables}
+        content["release"] = dict(release.manifest)
+        return json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()
 
     def _named(self, stream: str) -> str:
         return stream_folder(stream) if self._several else SINGLE

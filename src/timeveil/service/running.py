@@ -92,8 +92,8 @@ class Service:
             opened.callback(self._state.close)
             self._state.upgrade()
             for stream in self._state.streams():
-                first = self._state.pending(stream=stream.id)
-                self._retried(partial(self._sink.refuse_foreign, stream, first))
+                pending = self._state.pending(self._sink.most, stream=stream.id)
+                self._retried(partial(self._sink.refuse_foreign, stream, pending))
             self._sink.tidy()
             self._prepare(inbox)
             self._open_files = opened.pop_all()
@@ -379,20 +379,21 @@ class Service:
         """Write every stored slot to its folder, in order, and mark it; until l values came, hold all."""
         # With fewer than l values so far every slot is empty, which may be a wrong column: hold them.
         least = 0 if self._state.meta("closed") else self._parameters.settings.l
-        while (pending := self._state.pending(least)) is not None:
+        while pending := self._state.pending(self._sink.most, least):
             boundary()
-            (stream,) = self._state.streams(pending.stream)
+            (stream,) = self._state.streams(pending[0].stream)
             if not stream.published:
                 self._retried(partial(self._sink.refuse_foreign, stream, pending))
             with raising(damaged(self._state.path.name), on=(KeyError, OSError, ValueError)):
-                release = folders.release_of(pending)
+                releases = [folders.release_of(slot) for slot in pending]
             # Folder first, mark second. A crash in between finds the folder and only marks it.
-            outcome = self._retried(partial(self._sink.publish, pending, release))
-            new, sha256 = outcome or (False, "")
+            publish = partial(self._sink.publish, pending, releases, boundary)
+            new, digests = self._retried(publish) or (0, [])
             boundary()
             with self._state.transaction():
-                self._state.mark_published(pending, sha256)
+                for slot, sha256 in zip(pending, digests, strict=True):
+                    self._state.mark_published(slot, sha256)
             boundary()
             self.tally.published += new
-            self.tally.found_published += not new
+            self.tally.found_published += len(pending) - new
         self._state.shrink()

@@ -31,6 +31,7 @@ APPLICATION = 0x74765354
 VERSION = 4
 READABLE = (2, 3, 4)
 SPARE_BYTES = 1 << 20
+MOST_BYTES = 1 << 22  # of slots that are published together
 _PRAGMAS = ("journal_mode = wal", "synchronous = full", "secure_delete = on", "temp_store = memory")
 _TABLES = """
 create table meta (key text primary key, value text) without rowid;
@@ -249,18 +250,19 @@ class StateFile:
         command = "insert into outbox (stream, slot, label, manifest, tables) values (?, ?, ?, ?, ?)"
         self._rows(command, stream, slot, json.dumps(label), json.dumps(manifest), tables)
 
-    def pending(self, least_values: int = 0, stream: int | None = None) -> Pending | None:
-        """The next slot to publish, of this stream or of any with at least this many values so far."""
-        rows = self._rows(
-            "select stream, name, slot, label, manifest, tables from outbox join streams on id = stream "
-            "where json_extract(facts, '$.values') >= ? and stream = coalesce(?, stream) "
-            "order by stream, slot limit 1",
-            *(least_values, stream),
-        )
-        if not rows:
-            return None
-        pending = Pending(*rows[0])
-        return pending._replace(label=self._json(pending.label), manifest=self._json(pending.manifest))
+    def pending(self, most: int, least_values: int = 0, stream: int | None = None) -> list[Pending]:
+        """The next slots of one stream: of this, or of the first with at least this many values so far."""
+        query = """select stream, name, slot, label, manifest, tables from outbox join streams on id = stream
+        where json_extract(facts, '$.values') >= ? and stream = coalesce(?, stream)
+        order by stream, slot limit ?"""
+        found, size = list[Pending](), 0
+        with sqlite_errors(self.path.name):
+            for slot in map(Pending._make, self._base.execute(query, (least_values, stream, most))):
+                size += len(slot.tables)
+                if found and (slot.stream != found[0].stream or size > MOST_BYTES):
+                    break
+                found.append(slot._replace(label=self._json(slot.label), manifest=self._json(slot.manifest)))
+        return found
 
     def pending_by_stream(self) -> dict[int, int]:
         return dict(self._rows("select stream, count(*) from outbox group by stream"))
