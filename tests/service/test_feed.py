@@ -246,3 +246,11 @@ def test_log_lines_are_json_on_request() -> None:
     log("1 record put aside")
     levels = [(entry["level"], entry["message"]) for entry in map(json.loads, said)]
     assert levels == [("warning", "much withheld"), ("info", "1 record put aside")]
+
+
+def test_a_record_after_a_heartbeat_is_late(tmp_path: Path) -> None:
+    """In one batch, and like the record before the heartbeat."""
+    first, second = rows_for(2)[0], json.dumps({"day": day(3)}).encode()
+    feed = Feed(tmp_path, Memory([line(first), line(first), second, line(first)]))
+    assert feed.run().rejected == 1
+    assert feed.quarantine() == {"3": "late"}
