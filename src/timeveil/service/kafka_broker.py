@@ -92,10 +92,11 @@ class Records(_Connection):
     def __init__(self, address: str, parts: SplitResult) -> None:
         super().__init__(address, parts)
         self._at: dict[str, int] | None = None
+        self._next: Any = None  # the position of the next call, unless it goes back
 
     def fetch(self, position: Any, wait: float) -> Batch:
         with self.explained():
-            if self._consumer is None or self._at != position:
+            if self._consumer is None or self._next != position:
                 self._start(position or {})
             offsets = dict(self._at or {})
             payloads, names, deadline = list[bytes](), list[str](), time.monotonic() + wait
@@ -109,7 +110,7 @@ class Records(_Connection):
                     offsets[str(message.partition())] = message.offset() + 1
                 if payloads:
                     break
-            self._at = offsets
+            self._at, self._next = offsets, offsets if payloads else position
             behind = None
             if not payloads:
                 behind = sum(self.ends(int(partition))[1] - offset for partition, offset in offsets.items())
