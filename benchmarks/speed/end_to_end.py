@@ -3,8 +3,8 @@
 The script reads the file, counts distinct people by week, joins the counts to the rows and writes those of
 large groups as sorted Parquet. Goals, at 3,000,000 rows: publishing with ledger and verification takes at
 most 2 times as long, `verify --ledger` at most 1.5 times, `report` at most 1.5 times as long as publishing,
-and the DuckDB engine with a memory limit at most twice as long as the engine in memory. The last is reached
-by the clock, not in processor time: `docs/how-to/read-data.md` has what was measured.
+and the DuckDB engine with a memory limit at most twice as long as the engine in memory. Not all are reached:
+`docs/how-to/read-data.md` has what was measured.
 
 The first run of each command is cold as far as a process can be: nothing is imported, files may be cached.
 Commands alternate, and the least of the later runs is warm. Seconds of the processor are given as well,

@@ -1,10 +1,10 @@
 """`publish_stream`, `StreamPublisher.push` and packets in records per CPU second, each call timed whole.
 
 Floors to reach: a whole table at 500,000 records a second in slots of 100, at 1,500,000 in slots of 1,000;
-120,000 a second through `push` in slots of 100. On two otherwise idle cores, the fastest of three runs of
-each setting gave 376,000 to 542,000, 1,774,000 to 2,510,000 and 96,000 to 154,000; the least is that of 50
-values. With the tables of every slot read, which makes them, a push gave 63,000 to 100,000. Of a push, the
-method takes half and reading and checking two fifths.
+120,000 a second through `push` in slots of 100. On two idle cores, 200,000 records and the fastest of
+three runs of each setting gave 1,433,000 to 1,651,000, 5,690,000 to 6,471,000 and 454,000 to 515,000; the
+least is that of 50 values. With the tables of every slot read, which makes them, a push gave 322,000 to
+358,000. An older machine gave a third of all of these.
 
 Claims: a slot costs the same however many came before it; the first call of a process is as fast as any
 other; and a step is at least a hundred times faster than solving its window as an integer program. Reading

@@ -33,10 +33,15 @@ _TESTS = {
         "tests/unit/verify/test_verify.py",
         "tests/sabotage/test_steps.py",
         "tests/sabotage/test_protection.py",
+        "tests/sabotage/test_repeated.py",
         "tests/unit/generalization/test_durations.py",
     ],
-    "stream": ["tests/unit/verify/test_verify_stream.py"],
-    "series": ["tests/unit/verify/test_verify_series.py"],
+    "stream": ["tests/unit/verify/test_verify_stream.py", "tests/properties/test_recurring.py"],
+    "series": [
+        "tests/unit/verify/test_verify_series.py",
+        "tests/sabotage/test_group_means.py",
+        "tests/properties/test_several_series.py",
+    ],
     "patterns": ["tests/unit/verify/test_pattern_verify.py"],
 }
 _EDGES = "tests/unit/verify/test_bounds_and_order.py"
@@ -47,7 +52,11 @@ _OTHER_JUDGES = {
     "patterns": ["tests/unit/measure/test_pattern_loss.py"],
 }
 """Tests of judges that read the same evidence as `verify`."""
-_ALL_MODELS = ["tests/unit/query/test_codes.py", "tests/unit/compare/test_compare.py"]
+_ALL_MODELS = [
+    "tests/unit/judging/test_gather.py",
+    "tests/unit/query/test_codes.py",
+    "tests/unit/compare/test_compare.py",
+]
 _JUDGES = ("verify", "manifest", "definition", "derived", "evidence")
 """Modules of a model that check its promise."""
 _SHARED = ("checks", "codes", "published")
