@@ -4,7 +4,7 @@ Floors to reach: a whole table at 500,000 records a second in slots of 100, at 1
 120,000 a second through `push` in slots of 100. On two idle cores, 200,000 records and the fastest of
 three runs of each setting gave 1,433,000 to 1,651,000, 5,690,000 to 6,471,000 and 454,000 to 515,000; the
 least is that of 50 values. With the tables of every slot read, which makes them, a push gave 322,000 to
-358,000. An older machine gave a third of all of these.
+358,000.
 
 Claims: a slot costs the same however many came before it; the first call of a process is as fast as any
 other; and a step is at least a hundred times faster than solving its window as an integer program. Reading

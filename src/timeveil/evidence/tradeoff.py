@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from timeveil.domain.release import Release
 
 
-class Tradeoff:
+class Tradeoff(ABC):
     """The losses of a model, an outsider, and the promise; `asked` are the questions that a loss needs."""
 
     losses: ClassVar[Mapping[str, str]]
@@ -25,9 +26,9 @@ class Tradeoff:
         """What the adversary knows, in words."""
         return ""
 
+    @abstractmethod
     def outsider(self, explored: str = "", options: Mapping[str, Any] = {}) -> Any:
         """The adversary that the promise, or the explored parameter, is about."""
-        raise NotImplementedError
 
     def further_outsiders(self, _release: Release) -> dict[str, Any]:
         """Adversaries that releases are also compared by."""
@@ -45,6 +46,6 @@ class Tradeoff:
         """The losses that the folder itself states."""
         return {}
 
+    @abstractmethod
     def measured(self, release: Release, loss: Any) -> tuple[dict[str, float], dict[str, Any]]:
         """The losses by name, and other results that tell settings apart."""
-        raise NotImplementedError
