@@ -2,7 +2,7 @@
 
 | way | such as |
 |---|---|
-| year first | 2024/03/31, 2024-3-31 2:05 PM |
+| year first | 2024-03-31, 2024/3/31 2:05 PM, 2024-03-31T14:05:00+02:00 |
 | day.month.year | 31.03.2024, 31.3.2024 14:05 |
 | day month year | 31 Mar 2024, 31-Mar-2024, March 31, 2024 |
 | day/month/year or month/day/year | 31/03/2024, 3/31/2024 2:05:00 pm, 31-03-2024 |
@@ -43,12 +43,12 @@ _MONTH = (
 )
 _HALF = r"(?P<p>[AaPp])\.?[Mm]\.?"
 _CLOCK = (
-    r"(?:(?:T|,? +)(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
-    rf"(?: ?{_HALF})?)?"
+    rf"(?:T|,? +)(?P<H>\d{{1,2}}):(?P<M>\d{{2}})(?::(?P<S>\d{{2}})(?:[.,](?P<f>\d{{1,9}}))?)?(?: ?{_HALF})?"
 )
+_OFFSET = r"(?: ?(?P<z>Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?))?"
 _DAY, _MONTH_NUMBER, _YEAR = r"(?P<d>\d{1,2})", r"(?P<m>\d{1,2})", r"(?P<Y>\d{4})"
 _WAYS = {
-    "": (rf"{_YEAR}[-/.]{_MONTH_NUMBER}[-/.]{_DAY}",),
+    "": (rf"{_YEAR}[-/.]{_MONTH_NUMBER}[-/.]{_DAY}(?:{_CLOCK}{_OFFSET})?",),
     "day.month.year": (rf"{_DAY}\. ?{_MONTH_NUMBER}\. ?{_YEAR}",),
     "day month year": (rf"{_DAY}[-./ ]+{_MONTH}[-./, ]+{_YEAR}", rf"{_MONTH}\.? +{_DAY},? +{_YEAR}"),
     UNDECIDED: (rf"{_MONTH_NUMBER}[-/]{_DAY}[-/]{_YEAR}",),
@@ -66,6 +66,7 @@ class Dates(NamedTuple):
     rows: Ints
     values: Ints
     has_clock: Flags
+    has_offset: Flags
     not_day_first: Flags
     not_month_first: Flags
     differs: Flags  # another date if the day comes first than if the month does
@@ -79,7 +80,7 @@ def read_dates(texts: pa.Array, form: str | None) -> Iterator[Dates]:
         for pattern in patterns:
             if not len(unread):
                 return
-            end = "" if "?P<H>" in pattern else _CLOCK
+            end = "" if "?P<H>" in pattern else f"(?:{_CLOCK})?"
             written = _read(texts.take(pa.array(unread)), f"^{pattern}{end}$", way)
             if len(written.rows):
                 yield written._replace(rows=unread[written.rows])
@@ -139,10 +140,20 @@ def _read(texts: pa.Array, pattern: str, way: str) -> Dates:
         day_first, is_day_first = days_of(year, day, month)
         is_date, values = is_day_first | is_month_first, ((year * 100 + month) * 100 + day) * DAY_MS + clock
         month_first = np.where(is_day_first & is_month_first, month_first - day_first, 1)
-    good = is_date & is_clock
-    has_clock = pc.not_equal(fields.field("H"), "") if "H" in present else pa.array([False] * len(rows))
-    flags = (has_clock.to_numpy(zero_copy_only=False), ~is_day_first, ~is_month_first, month_first != 0)
+    good, none = is_date & is_clock, pa.array([""] * len(rows))
+    clocks, offsets = (fields.field(name) if name in present else none for name in "Hz")
+    has_clock, has_offset = (np.asarray(pc.not_equal(part, "")) for part in (clocks, offsets))
+    if has_offset.any():
+        coded = offsets.dictionary_encode()
+        values -= np.array(list(map(_offset, coded.dictionary.to_pylist())))[np.asarray(coded.indices)]
+    flags = (has_clock, has_offset, ~is_day_first, ~is_month_first, month_first != 0)
     return Dates(way, rows[good], values[good], *(flag[good] for flag in flags))
+
+
+def _offset(text: str) -> int:
+    """The milliseconds by which clocks with this offset are ahead: `Z`, `+02`, `-0330` or `-03:30`."""
+    digits = text.strip("Z+-").replace(":", "").ljust(4, "0")
+    return (int(digits[:2]) * 60 + int(digits[2:])) * (-60_000 if text.startswith("-") else 60_000)
 
 
 def _milliseconds(fields: pa.StructArray, number: Any, present: set[str]) -> tuple[Ints, Flags]:

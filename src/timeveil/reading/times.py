@@ -47,23 +47,13 @@ _IN_ONE_WAY = "write all of them in one way, such as 2024-03-31"
 WAY = "dates as "  # how the count of dates written in one way is called
 
 Kind = Literal["date", "naive", "aware", "number"]
-
-# Days that exist in the years 1 to 9999: Arrow refuses a whole column for one day that does not.
-_YEAR = r"(?:[1-9]\d{3}|\d[1-9]\d{2}|\d{2}[1-9]\d|\d{3}[1-9])"
-_FOURTH = r"(?:0[48]|[2468][048]|[13579][26])"
-_LEAP_YEAR = rf"(?:\d{{2}}{_FOURTH}|{_FOURTH}00)"
-_MONTH_AND_DAY = (
-    r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-)
-_DATE = rf"^(?:{_YEAR}-{_MONTH_AND_DAY}|{_LEAP_YEAR}-02-29)"
-_CLOCK = _DATE + r"[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?"
-_SHAPES: tuple[tuple[Kind, str, pa.DataType], ...] = (
-    ("date", _DATE + "$", pa.timestamp("ms")),
-    ("naive", _CLOCK + "$", pa.timestamp("ms")),
-    ("aware", _CLOCK + r" ?(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$", pa.timestamp("ms", "UTC")),
-    ("number", r"^[+-]?\d{1,18}$", pa.int64()),
-)
-_KIND_BY_LENGTH: dict[int, Kind] = {len("2024-03-31"): "date", len("2024-03-31 14:05:00"): "naive"}
+_NUMBER = r"^[+-]?\d{1,18}$"
+# What Arrow reads at once, and from which length on it is that: it also reads hours without minutes.
+_AT_ONCE: dict[Kind, tuple[int, pa.DataType]] = {
+    "date": (len("2024-03-31"), pa.timestamp("us")),
+    "naive": (len("2024-03-31 14:05"), pa.timestamp("us")),
+    "aware": (len("2024-03-31 14:05:00Z"), pa.timestamp("us", "UTC")),
+}
 
 
 class TimeColumn:
@@ -321,23 +311,17 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
             if np.any(mask):
                 kinds.setdefault(kind, np.zeros(len(texts), dtype=bool))[rows] = mask
 
-    for kind, shape, arrow in _SHAPES if form is None else ():
-        candidates = texts if len(unread) == len(texts) else texts.take(pa.array(unread))
-        fits = pc.match_substring_regex(candidates, shape).to_numpy(zero_copy_only=False)
-        if np.any(fits):
-            rows, unread = unread[fits], unread[~fits]
-            matching = candidates.filter(pa.array(fits))
-            # Arrow reads a point and three digits after it; no blank ahead of an offset, no plus of a number.
-            if pc.any(pc.match_substring_regex(matching, r"^\+|[.,]\d{4}|,| [Z+-]")).as_py():
-                matching = pc.replace_substring_regex(matching, r"[.,](\d{1,3})\d*", r".\1")
-                matching = pc.replace_substring_regex(matching, r"^\+| ([Z+-])", r"\1")
-            values[rows] = matching.cast(arrow).view(pa.int64()).to_numpy(zero_copy_only=False)
-            missing[rows] = False
-            note(rows, **{kind: True})
+    if form is None:
+        numeric = np.asarray(pc.match_substring_regex(texts.take(pa.array(unread)), _NUMBER))
+        rows, unread = unread[numeric], unread[~numeric]
+        values[rows] = pc.ascii_ltrim(texts.take(pa.array(rows)), "+").cast(pa.int64())
+        missing[rows] = False
+        note(rows, number=True)
     for dates in read_dates(texts.take(pa.array(unread)), form) if len(unread) else ():
         rows = unread[dates.rows]
         values[rows], missing[rows] = dates.values, False
-        note(rows, date=~dates.has_clock, naive=dates.has_clock)
+        has_clock, has_offset = dates.has_clock, dates.has_offset
+        note(rows, date=~has_clock, naive=has_clock & ~has_offset, aware=has_offset)
         if dates.way:
             note(rows, **{WAY + dates.way: True})
         if dates.way == UNDECIDED:
@@ -349,18 +333,21 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
 
 
 def _written_alike(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]] | None:
-    """As `_parse`, of texts that all are dates, or all have a clock with seconds: most columns; else None.
-
-    Of so many letters Arrow reads these ways alone, and only days and hours that exist.
-    """
+    """As `_parse`, of texts of one kind that are written as Arrow reads them: most columns; else None."""
     lengths = pc.min_max(pc.binary_length(texts)).as_py()
-    kind = _KIND_BY_LENGTH.get(lengths["min"] or 0)
-    if kind is None or texts.null_count or lengths["min"] != lengths["max"]:
-        return None
-    with suppress(pa.ArrowInvalid):
-        values = texts.cast(pa.timestamp("ms")).view(pa.int64())
-        if pc.min(values).as_py() >= FIRST_MS:
-            return values, {kind: np.ones(len(texts), dtype=bool), "bad": np.zeros(len(texts), dtype=bool)}
+    for kind, (shortest, arrow) in _AT_ONCE.items():
+        if lengths["min"] and lengths["min"] >= shortest and (kind != "date" or lengths["max"] == shortest):
+            with suppress(pa.ArrowInvalid):
+                texts.slice(0, 100).cast(arrow)  # to fail takes longer than to succeed
+                instants = texts.cast(arrow).view(pa.timestamp("us"))
+                values = (
+                    pc.floor_temporal(instants, unit="millisecond").cast(pa.timestamp("ms")).view(pa.int64())
+                )
+                if pc.min(values).as_py() >= FIRST_MS:
+                    return values, {
+                        kind: np.asarray(texts.is_valid()),
+                        "bad": np.zeros(len(texts), dtype=bool),
+                    }
     return None
 
 
