@@ -225,8 +225,8 @@ def _checked(name: str, table: Any) -> dict[str, Any]:
     keys = needed | optional | {"kind", "title"}
     for key in table:
         if key not in keys:
-            hint = _did_you_mean(str(key), keys) or f"its keys are {', '.join(sorted(keys))}"
-            raise bad_calendar(f"`granularity.{name}` has an unknown key `{key}`", hint)
+            message = f"`granularity.{name}` has an unknown key `{key}`"
+            raise bad_calendar(message, _nearest(str(key), sorted(keys)))
     for key in sorted(needed - set(table)):
         raise bad_calendar(f"`granularity.{name}` lacks `{key}`", f"add `{key}` to the table")
     if not isinstance(table.get("title", ""), str):
@@ -317,20 +317,17 @@ def _named(name: str, title: str, rule: Rule) -> Granularity:
 def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granularity:
     if isinstance(name, Granularity):
         return name
-    names = [*defined, *CATALOGUE]
-    if not isinstance(name, str):
-        message = f"the key `of` of `{of}` is not the name of a granularity"
-        raise bad_calendar(message, f"use one of {', '.join(names)}")
-    match = defined.get(name) or CATALOGUE.get(canonical(name))
+    match = (defined.get(name) or CATALOGUE.get(canonical(name))) if isinstance(name, str) else None
     if match is None:
-        hint = _did_you_mean(canonical(name), names) or f"use one of {', '.join(names)}"
+        hint = _nearest(str(name), [*defined, *CATALOGUE])
         raise bad_calendar(f"`{of}` builds on `{name}`, which is not a granularity", hint)
     return match
 
 
-def _did_you_mean(word: str, names: Iterable[str]) -> str | None:
+def _nearest(word: str, names: Iterable[str]) -> str:
+    """What to write instead of an unknown word."""
     near = get_close_matches(word, names, n=1)
-    return f"did you mean `{near[0]}`?" if near else None
+    return f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(names)}"
 
 
 def _anchor(anchor: Any, of: Granularity, *, name: str) -> int:

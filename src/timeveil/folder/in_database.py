@@ -24,16 +24,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
 from timeveil.errors import BundleError, EngineError, PrivateArtifactError, raising
 from timeveil.folder.ledger_file import IN_MEMORY_BYTES, KEY, ledger_rows, opened_ledger, write_rows
-from timeveil.folder.manifest import (
-    IN_DATABASE,
-    as_json,
-    damaged,
-    describe,
-    is_spelt_our_way,
-    parsed,
-    schema_of,
-    written_schema,
-)
+from timeveil.folder.manifest import DATABASE, as_json, damaged, describe, parsed, schema_of, written_schema
 from timeveil.folder.tables import cells_digest, have_same_rows, written_rows
 from timeveil.models import words
 from timeveil.page.templates import letter
@@ -83,7 +74,7 @@ class Schema:
         if not relations:
             return {}
         if overwrite and RELEASE in relations:
-            manifest = parsed(self.texts(RELEASE, relations)[0], (IN_DATABASE,))
+            manifest, _ = parsed(self.texts(RELEASE, relations)[0], (DATABASE,))
             if relations.keys() == {RELEASE, *manifest["tables"]}:
                 return relations
         why = " and is not a release, so it is not replaced" if overwrite else ""
@@ -172,7 +163,7 @@ def filled(
             schema.create(name, columns, written_rows(release.batches(name), columns))
             rows = sum(batch.num_rows for batch in release.batches(name))
             hashed = cells_digest(release.batches(name), columns)
-            describe(manifest, name, columns, IN_DATABASE, rows, hashed)
+            describe(manifest, name, columns, DATABASE, rows, hashed)
         readme = letter(words(manifest["model"]), release.guarantee, manifest)
         schema.create_texts(RELEASE, as_json(manifest).decode(), readme)
         yield _read(schema, judges=False)[0], manifest, schema.commit
@@ -188,8 +179,8 @@ def opened(address: str, *, judges: bool) -> tuple[Release, tuple[Violation, ...
 def _read(schema: Schema, *, judges: bool) -> tuple[Release, tuple[Violation, ...]]:
     relations = schema.relations()
     content, _ = schema.texts(RELEASE, relations)
-    manifest = parsed(content, (IN_DATABASE,))
-    parts, violations = dict[str, pa.Table | Stored](), list[Violation]()
+    manifest, violations = parsed(content, (DATABASE,))
+    parts = dict[str, pa.Table | Stored]()
     for name, entry in manifest["tables"].items():
         columns = schema_of(manifest, name)
         parts[name] = _held(schema.rows(name, columns, relations.get(name)), columns)
@@ -197,8 +188,6 @@ def _read(schema: Schema, *, judges: bool) -> tuple[Release, tuple[Violation, ..
         if judges and (parts[name].num_rows, cells_digest(batches, columns)) != stated:
             message = f"the table `{name}` has changed since it was written"
             violations.append(Violation("file-changed", message))
-    if not is_spelt_our_way(manifest, content):
-        violations.append(Violation("file-form", "the manifest is not written as timeveil writes it"))
     for name in relations.keys() - {RELEASE, *parts}:
         violations.append(Violation("file-extra", f"`{name}` does not belong to the release"))
     return Release(guarantee_from(manifest["guarantee"]), manifest, parts), tuple(violations)

@@ -10,12 +10,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from timeveil.calendar.civil import is_zone
+from timeveil.domain.judgement import Violation
 from timeveil.domain.release import Deferred
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
@@ -26,7 +28,7 @@ FORMAT_VERSION = 1
 MANIFEST, README = "release.json", "README.txt"
 DEEPEST = 50  # lists and objects inside each other; a manifest of ours has fewer than ten
 FORMULA_CELLS = "an apostrophe stands before text that a spreadsheet would run"
-IN_DATABASE = "postgresql"
+DATABASE = "postgresql"
 """The form of a table in a database, whose name is stated instead of a file's, and the hash of its CSV."""
 GET_AGAIN = "get the folder again from its publisher"
 _NEWER = "open it with the version of timeveil named in its release.json, or a newer one"
@@ -49,8 +51,8 @@ def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
     return BundleError(f"`{name}` {fault}", hint=hint)
 
 
-def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
-    """The manifest of a folder, of the right shape but otherwise unchecked, and its bytes."""
+def read_manifest(folder: Path) -> tuple[dict[str, Any], list[Violation]]:
+    """The manifest of a folder, and whether it is spelt as timeveil spells it, as in `parsed`."""
     path, most = folder / MANIFEST, limits().description
     if not path.is_file():
         missing = f"there is no {MANIFEST} in it" if folder.exists() else "it does not exist"
@@ -71,31 +73,31 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
     error = BundleError(f"no permission to read `{folder.name}`", hint=hint, code="no-permission")
     with raising(error, on=OSError):
         content = path.read_bytes()
-    return parsed(content), content
+    return parsed(content)
 
 
-def parsed(content: bytes, forms: Sequence[str] = ("parquet", "csv")) -> dict[str, Any]:
-    """The manifest in these bytes, whose tables have one of these forms."""
+def parsed(
+    content: bytes, forms: Sequence[str] = ("parquet", "csv")
+) -> tuple[dict[str, Any], list[Violation]]:
+    """The manifest in these bytes, of the right shape but otherwise unchecked, with tables of these forms.
+
+    It is spelt in one way, as `as_json` writes it: no key twice, no other order or spelling.
+    """
     with raising(damaged(MANIFEST, "is not JSON"), on=(ValueError, RecursionError)):
         manifest = json.loads(str(content, "utf-8"))
         depth = _depth(manifest)
     if depth > DEEPEST:
         raise damaged(MANIFEST, f"has more than {DEEPEST} lists and objects inside each other")
     _check_shape(manifest, forms)
-    return dict(manifest)
+    with suppress(ValueError):  # NaN and infinity, which JSON does not have
+        if as_json(manifest) == content:
+            return dict(manifest), []
+    return dict(manifest), [Violation("file-form", "the manifest is not written as timeveil writes it")]
 
 
 def as_json(manifest: Mapping[str, Any]) -> bytes:
     """A manifest as `release.json` contains it."""
     return (json.dumps(canonical(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def is_spelt_our_way(manifest: Mapping[str, Any], content: bytes) -> bool:
-    """Whether the bytes are those that `as_json` gives: no key twice, no other order or spelling."""
-    try:
-        return as_json(manifest) == content
-    except ValueError:  # NaN and infinity, which JSON does not have
-        return False
 
 
 def columns_key(table: str) -> str:
@@ -167,7 +169,7 @@ def _rows_of(part: object) -> object:
 def _table_entry(
     name: str, form: str, rows: int, digest: str, parts: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    file = name if form == IN_DATABASE or parts else f"{name}.{form}"
+    file = name if form == DATABASE or parts else f"{name}.{form}"
     entry: dict[str, Any] = {"file": file, "format": form, "rows": rows, "sha256": digest}
     if parts and form == "parquet":
         rows = sum(part["rows"] for part in parts)

@@ -28,16 +28,7 @@ from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
 from timeveil.folder import in_database
 from timeveil.folder.ledger_file import ledger_of
-from timeveil.folder.manifest import (
-    GET_AGAIN,
-    MANIFEST,
-    README,
-    damaged,
-    files_of,
-    is_spelt_our_way,
-    read_manifest,
-    schema_of,
-)
+from timeveil.folder.manifest import GET_AGAIN, MANIFEST, README, damaged, files_of, read_manifest, schema_of
 from timeveil.folder.placing import SLOTS
 from timeveil.folder.tables import opened_table
 from timeveil.judging import gather, is_well_formed, verify
@@ -200,7 +191,7 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
     entries = _slot_entries(folder)
     if any(entries.values()):
         return _open_slots(folder, entries, files=files, strict=strict)
-    manifest, content = read_manifest(folder)
+    manifest, violations = read_manifest(folder)
     entries_by_name = manifest["tables"].items()
     tables = {name: opened_table(folder, schema_of(manifest, name), entry) for name, entry in entries_by_name}
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
@@ -211,7 +202,6 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
     listed, hashes = manifest["tables"].values(), dict[str, str | None]({README: None})
     for entry in listed:
         hashes |= files_of(entry)
-    violations = []
     for file, stated in hashes.items():
         path = folder / file
         if path.is_symlink() or (folder / Path(file).parts[0]).is_symlink() or not path.is_file():
@@ -219,8 +209,6 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
         elif stated is not None and digest(path) != stated:
             message = f"the file `{file}` has changed since it was written"
             violations.append(Violation("file-changed", message))
-    if not is_spelt_our_way(manifest, content):
-        violations.append(Violation("file-form", f"`{MANIFEST}` is not written as timeveil writes it"))
     violations += _extra(folder, {MANIFEST, README, *(entry["file"] for entry in listed)})
     for entry in (entry for entry in listed if "parts" in entry and (folder / entry["file"]).is_dir()):
         violations += _extra(folder / entry["file"], {Path(file).name for file in files_of(entry)})

@@ -27,7 +27,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, RolesError
-from timeveil.reading.columns import FaultyRows, column_error, decoded, is_list, plain
+from timeveil.reading.columns import column_error, decoded, is_list, plain, refuse_rows
 from timeveil.reading.encoding import Flags, Floats, distinct, encode, numbers, refuse_unusable
 from timeveil.reading.spellings import normal_form
 from timeveil.reading.table import read
@@ -302,7 +302,7 @@ def _attributes(table: pa.Table, roles: Roles, who: Ints, people: int) -> pa.Tab
 def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, repeats: str, basket_of_row: Ints) -> Baskets:
     """Transactions from pairs of an owner and an item, in any order."""
     count = int(basket_of_row.max(initial=-1)) + 1
-    code, values = _encoded(plain(column))
+    code, values = _encoded(plain(item, column))
     names = [] if column.null_count else [str(name) for name in values.cast(pa.string()).to_pylist()]
     if nameless := column.null_count or sum(not normal_form(name) for name in names):
         fault = f"has {counted(nameless, 'item')} without a name"
@@ -343,6 +343,4 @@ def _refuse_nulls(
     table: pa.Table, *names: str, hint: str = "fill them in, or remove those rows before reading"
 ) -> None:
     for name in names:
-        rows = FaultyRows()
-        rows.add_nulls(table[name])
-        rows.refuse_nulls(name, hint=hint)
+        refuse_rows(name, np.asarray(pc.is_null(table[name])), ("null", "nulls"), hint, "nulls")

@@ -29,7 +29,6 @@ _OFFSET = re.compile(r"[+-]\d\d(:?\d\d)?")
 _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
-_DAY_MS = 86_400_000
 _GROUPS = r"[.' \x{a0}\x{202f}]"
 _POWER = r"[eE][+-]?\d+"
 _NUMBER = rf"^\s*[+-]?(?:(?:\d+|\d{{1,3}}(?:{_GROUPS}\d{{3}})+)?(?:,\d+)?|\d+(?:,\d+)?{_POWER})\s*$"
@@ -50,7 +49,7 @@ class FaultyRows:
             self.counts[fault] += int(np.count_nonzero(mask))
             self._first.setdefault(fault, rows_before + int(np.argmax(mask)) + 1)
 
-    def add_nulls(self, column: pa.ChunkedArray, rows_before: int = 0) -> None:
+    def add_nulls(self, column: pa.ChunkedArray, rows_before: int) -> None:
         if column.null_count:
             self.add("null", pc.is_null(column).to_numpy(), rows_before)
 
@@ -66,6 +65,16 @@ class FaultyRows:
     def refuse_nulls(self, column: str, hint: str) -> None:
         if self.counts["null"]:
             raise self.error(column, "null", what=("null", "nulls"), hint=hint, code="nulls")
+
+
+def refuse_rows(
+    column: str, mask: Any, what: tuple[str, str], hint: str, code: ErrorCode, **facts: Any
+) -> None:
+    """Refuse the column if any row has a fault; `what` names one such row, and several."""
+    rows = FaultyRows()
+    rows.add("bad", mask, 0)
+    if rows.counts:
+        raise rows.error(column, "bad", what=what, hint=hint, code=code, **facts)
 
 
 def column_error(column: str, fault: str, hint: str, code: ErrorCode, **facts: Any) -> InputError:
@@ -130,16 +139,16 @@ def decoded_fields(schema: pa.Schema, prefix: str = "") -> list[pa.Field]:
     return [pa.field(prefix + field.name, value_type(field.type)) for field in schema]
 
 
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values in a type that every later step supports, each with one pattern of bits."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     column = without_wrapping(column)
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return with_used_values(column) if is_text(kind) else plain(decoded(column))
-    if pa.types.is_date64(kind):
-        return _days(column)
+        return with_used_values(column) if is_text(kind) else plain(name, decoded(column))
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _within_years(name, column)
     if pa.types.is_decimal(kind) and (kind.bit_width < 128 or kind.scale < 0):
         # Arrow cannot compare decimals of a negative scale.
         digits = max(kind.precision, kind.precision - kind.scale)
@@ -192,29 +201,20 @@ def _innermost_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def refuse_far_times(name: str, column: pa.ChunkedArray) -> None:
-    """Refuse dates and times outside the years 1 to 9999, which Python and CSV files cannot have."""
-    kind = column.type
-    if not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
-        return
-    number, per_day = (
-        (pa.int32(), 1) if pa.types.is_date32(kind) else (pa.int64(), DAY * PER_SECOND[kind.unit])
-    )
-    ends = pc.min_max(column.cast(number)).as_py()
-    low, limit = (edge // DAY * per_day for edge in (FIRST, LAST + 1))
+def _within_years(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates and times inside the years 1 to 9999, outside which Python and CSV files have none."""
+    is_date64 = pa.types.is_date64(column.type)  # milliseconds, which Arrow allows to have a time of day
+    if is_date64:
+        column = pa.chunked_array(
+            [chunk.view(pa.timestamp("ms")) for chunk in column.chunks], pa.timestamp("ms")
+        )
+    unit = 1 if pa.types.is_date32(column.type) else DAY * PER_SECOND[column.type.unit]
+    ends = pc.min_max(column.cast(pa.int32() if unit == 1 else pa.int64())).as_py()
+    low, limit = (edge // DAY * unit for edge in (FIRST, LAST + 1))
     if ends["min"] is not None and not low <= ends["min"] <= ends["max"] < limit:
         fault = "has dates or times outside the years 1 to 9999"
         raise column_error(name, fault, "check for wrong dates", "bad-time")
-
-
-def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The day of each date, which Arrow stores in milliseconds and allows to have a time of day."""
-    milliseconds = [chunk.view(pa.timestamp("ms")) for chunk in column.chunks]
-    ends = pc.min_max(pa.chunked_array(milliseconds, pa.timestamp("ms")).cast(pa.int64())).as_py()
-    if ends["min"] is not None and max(-ends["min"], ends["max"]) // _DAY_MS >= 1 << 31:
-        hint = "check that its numbers are milliseconds since 1970"
-        raise InputError("a column has dates that are millions of years away", hint=hint, code="bad-time")
-    return pa.chunked_array([chunk.cast(pa.date32()) for chunk in milliseconds], pa.date32())
+    return column.cast(pa.date32()) if is_date64 else column
 
 
 def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError
-from timeveil.reading.columns import FaultyRows, decoded, emptied, is_text, with_used_values, without_wrapping
+from timeveil.reading.columns import (
+    decoded,
+    emptied,
+    is_text,
+    refuse_rows,
+    with_used_values,
+    without_wrapping,
+)
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -198,7 +205,7 @@ def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     hint = (
         'write numbers like 12, -3.5 or 2e3, without units; numbers like 3,5 are read with {decimal="comma"}'
     )
-    _refuse_rows(name, ~_mask(pc.fill_null(fits, True)), what, hint)
+    refuse_rows(name, ~_mask(pc.fill_null(fits, True)), what, hint, "bad-number")
     return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64())
 
 
@@ -214,14 +221,7 @@ def _refuse_inexact(name: str, column: pa.ChunkedArray, values: Floats) -> None:
         long[long] = [cell.lstrip("+-").isdigit() or Decimal(cell) != Decimal(str(v)) for cell, v in pairs]
     fault = "of more than 15 digits, which cannot be stored exactly"
     hint = "give them in a larger unit, or subtract an offset that all share"
-    _refuse_rows(name, long, (f"number {fault}", f"numbers {fault}"), hint, long=True)
-
-
-def _refuse_rows(name: str, mask: Flags, what: tuple[str, str], hint: str, **facts: Any) -> None:
-    rows = FaultyRows()
-    rows.add("bad", mask, 0)
-    if rows.counts:
-        raise rows.error(name, "bad", what=what, hint=hint, code="bad-number", **facts)
+    refuse_rows(name, long, (f"number {fault}", f"numbers {fault}"), hint, "bad-number", long=True)
 
 
 def _mask(values: Any) -> Flags:

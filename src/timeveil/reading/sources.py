@@ -191,14 +191,11 @@ def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
         )
     if _is_from(table, "pyarrow", "Dataset"):
         return table.schema.names, lambda columns: table.scanner(columns=columns).to_reader()
-    if hasattr(table, "__arrow_c_array__") and not hasattr(table, "__arrow_c_stream__"):
+    if hasattr(table, "__arrow_c_array__") or hasattr(table, "__arrow_c_stream__"):
+        is_stream = hasattr(table, "__arrow_c_stream__")
         with raising(_foreign, on=Exception):
-            batch = pa.record_batch(table)
-        return batch.schema.names, lambda _: pa.Table.from_batches([batch])
-    if hasattr(table, "__arrow_c_stream__"):
-        with raising(_foreign, on=Exception):
-            reader = pa.RecordBatchReader.from_stream(table)
-        return reader.schema.names, lambda _: reader
+            rows = pa.RecordBatchReader.from_stream(table) if is_stream else pa.table(pa.record_batch(table))
+        return rows.schema.names, lambda _: rows
     return _narwhals_columns(table)
 
 

@@ -170,8 +170,7 @@ class TypedReader:
     def _typed(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if name in self._times:
             return self._times[name].push(column, self._rows)
-        column = columns.plain(column)
-        columns.refuse_far_times(name, column)
+        column = columns.plain(name, column)
         if self._commas is not None:
             self._commas.push(name, column)
         if name == self._roles.respondent:

@@ -27,18 +27,9 @@ from timeveil.calendar.civil import FIRST, LAST, PER_SECOND, UNITS, check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
+from timeveil.reading import dates
 from timeveil.reading.columns import FaultyRows, column_error, is_text, without_wrapping
-from timeveil.reading.dates import (
-    DAY_FIRST,
-    DAY_MS,
-    FORMATS,
-    MONTH_FIRST,
-    UNDECIDED,
-    from_digits,
-    is_compact,
-    pattern_of,
-    read_dates,
-)
+from timeveil.reading.dates import DAY_FIRST, DAY_MS, FORMATS, MONTH_FIRST, UNDECIDED
 
 FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
 _SLICE_ROWS = 1 << 20  # parsing text takes many times its size
@@ -70,7 +61,7 @@ class TimeColumn:
     ) -> None:
         self.column = column
         if form is not None:
-            pattern_of(form)
+            dates.pattern_of(form)
         if zone is not None:
             check_zone(zone)
         if unit is not None and not (isinstance(unit, str) and unit in UNITS):
@@ -142,9 +133,9 @@ class TimeColumn:
         if pushed.type == axis.type:
             return pushed
         if self.way == "YYYYMMDD":
-            pushed = from_digits(pc.multiply(pushed, DAY_MS))
+            pushed = dates.from_digits(pc.multiply(pushed, DAY_MS))
         elif self.way in FORMATS:
-            pushed = from_digits(pushed, day_first=self.way == DAY_FIRST)
+            pushed = dates.from_digits(pushed, day_first=self.way == DAY_FIRST)
         if pa.types.is_date32(axis.type):
             return pc.divide(pushed, DAY_MS).cast(pa.int32()).cast(pa.date32())  # whole days only
         return pushed.cast(axis.type)
@@ -224,7 +215,7 @@ class TimeColumn:
     def _note_numbers(self, values: pa.Array, are_numbers: Any, row: int) -> None:
         """Note which whole numbers are not days written YYYYMMDD."""
         numbers = (pc.fill_null(values, 0) if values.null_count else values).to_numpy(zero_copy_only=False)
-        self._noted.add("not compact", are_numbers & ~is_compact(numbers), row)
+        self._noted.add("not compact", are_numbers & ~dates.is_compact(numbers), row)
 
     def _typed(self, chunk: pa.Array, row: int) -> pa.Array:
         kind = chunk.type
@@ -317,16 +308,16 @@ def _parse(texts: pa.Array, form: str | None) -> tuple[pa.Array, dict[str, Any]]
         values[rows] = pc.ascii_ltrim(texts.take(pa.array(rows)), "+").cast(pa.int64())
         missing[rows] = False
         note(rows, number=True)
-    for dates in read_dates(texts.take(pa.array(unread)), form) if len(unread) else ():
-        rows = unread[dates.rows]
-        values[rows], missing[rows] = dates.values, False
-        has_clock, has_offset = dates.has_clock, dates.has_offset
+    for written in dates.read_dates(texts.take(pa.array(unread)), form) if len(unread) else ():
+        rows = unread[written.rows]
+        values[rows], missing[rows] = written.values, False
+        has_clock, has_offset = written.has_clock, written.has_offset
         note(rows, date=~has_clock, naive=has_clock & ~has_offset, aware=has_offset)
-        if dates.way:
-            note(rows, **{WAY + dates.way: True})
-        if dates.way == UNDECIDED:
-            orders = {"not day first": dates.not_day_first, "not month first": dates.not_month_first}
-            note(rows, **orders, differs=dates.differs)
+        if written.way:
+            note(rows, **{WAY + written.way: True})
+        if written.way == UNDECIDED:
+            orders = {"not day first": written.not_day_first, "not month first": written.not_month_first}
+            note(rows, **orders, differs=written.differs)
     kinds["bad"] = np.zeros(len(texts), dtype=bool)
     kinds["bad"][unread] = missing[unread]
     return pa.array(values, mask=missing), kinds

@@ -211,7 +211,7 @@ def test_definitions_may_come_in_any_order() -> None:
         ({"kind": "groups", "of": "week"}, "lacks `n`"),
         ({"kind": "groups", "of": "week", "n": 2, "ancor": 1}, "unknown key `ancor`"),
         ({"kind": "groups", "of": "moon", "n": 2}, "builds on `moon`, which is not a granularity"),
-        ({"kind": "groups", "of": 3, "n": 2}, "is not the name of a granularity"),
+        ({"kind": "groups", "of": 3, "n": 2}, "builds on `3`, which is not a granularity"),
         ({"kind": "groups", "of": "week", "n": 0}, "groups 0 granules"),
         ({"kind": "groups", "of": "decade", "n": 5_000}, "groups 5000 granules"),
         ({"kind": "groups", "of": "day", "n": 10**30}, "too large for a time"),

@@ -196,7 +196,7 @@ def test_a_risk_may_be_accepted_while_a_stream_goes_on(tmp_path: Any) -> None:
 )
 def test_rows_whose_value_only_one_person_has_are_counted(rows):
     """Values of measurements are sorted where most occur once, and hashed elsewhere."""
-    column = plain(pa.chunked_array([pa.array([value for value, _ in rows], pa.float64())]))
+    column = plain("load", pa.chunked_array([pa.array([value for value, _ in rows], pa.float64())]))
     seen = occurrences(column, np.array([person for _, person in rows], np.int32))
     owners: dict[str, set[int]] = {}
     present = [(str(value + 0.0), person) for value, person in rows if value is not None]
