@@ -23,7 +23,7 @@ from timeveil.evidence.published import Evidence, require
 from timeveil.explore.sweep import judge
 from timeveil.judging import attack, gather, verify
 from timeveil.models import part
-from timeveil.page.charts import Bar, BarGroup, grouped_bars
+from timeveil.page.charts import Bar, grouped_bars
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
 from timeveil.page.wording import UNITS, WIDTH, aligned, amount, cell, counted, numbered, percent, shortened
@@ -376,7 +376,7 @@ def comparison_picture(comparison: Comparison) -> Picture:
     ranked = any(line.best for line in lines)
     title = f"{counted(len(comparison.names), 'release')} side by side"
     order = "Less is better; ★ is the best" if ranked else "Shown, not ranked"
-    groups = []
+    groups = {}
     for line in lines:
         bars = []
         for index, (name, number) in enumerate(zip(comparison.names, line.cells, strict=True)):
@@ -384,7 +384,7 @@ def comparison_picture(comparison: Comparison) -> Picture:
             label = amount(line.name, length, percent) + " ★" * (index in line.best)
             colours, is_best = (_COLOURS[line.part],), index in line.best
             bars.append(Bar(shortened(name, _LONGEST_NAME), (length,), (label,), is_best, colours))
-        groups.append(BarGroup(line.title, tuple(bars)))
+        groups[line.title] = bars
     picture = grouped_bars(title, f"{order}. Each group has its own scale from 0.", groups)
     best = f" {_best_sentence(comparison)}" if ranked else ""
     return replace(picture, description=picture.description + best)

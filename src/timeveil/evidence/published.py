@@ -32,7 +32,6 @@ Computed = TypeVar("Computed")
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
-_BITS = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _OPENED = {
     Release: ("release", "open the folder first: open_release(folder)"),
     Ledger: ("ledger", "open the file first: open_ledger(path)"),
@@ -142,10 +141,10 @@ def classes_of(
             columns = [column.filter(pc.not_equal(marks, 0)) for column in (*columns, marks)]
         columns = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
         rows = len(columns[0]) if columns else batch.num_rows
+        counts = pa.table([*columns, pa.array(np.ones(rows, np.int64))], schema=shape)
+        partial.append(counts if each else _total(counts, names))
         if each:
-            partial.append(pa.table([*columns, pa.array(np.ones(rows, np.int64))], schema=shape))
             continue
-        partial.append(_runs(columns, rows, shape))
         waiting, size = waiting + partial[-1].num_rows, size + partial[-1].nbytes
         # Merge rarely enough that each row is summed a constant number of times.
         if waiting > _PARTIAL_ROWS + 2 * partial[0].num_rows or size > room:
@@ -160,21 +159,6 @@ def marked_rows(release: Release, mark: Callable[[pa.RecordBatch], pa.Array], ch
     """Of the rows of a release that are not marked 0, in order, those that are chosen."""
     batches = [batch.filter(pc.not_equal(mark(batch), 0)) for batch in release.batches()]
     return pa.Table.from_batches(batches, schema=schema_of(release)).filter(pa.array(chosen))
-
-
-def _runs(columns: list[pa.Array], rows: int, shape: pa.Schema) -> pa.Table:
-    """Equal rows that follow each other as one row with their number: rows are sorted, so runs are few."""
-    begins = np.zeros(rows, dtype=bool)
-    begins[:1] = True
-    for column in columns:
-        # Floats by their bits: 0 and -0 are equal and not the same.
-        values = column.view(_BITS[column.type]) if column.type in _BITS else column
-        same = pc.equal(values.slice(0, max(rows - 1, 0)), values.slice(1))
-        # Of nulls nobody knows: a run of them is cut, and the sum over all runs joins it again.
-        begins[1:] |= ~np.asarray(pc.fill_null(same, False))
-    heads = np.flatnonzero(begins)
-    lengths = pa.array(np.diff(heads, append=rows))
-    return pa.table([*(column.take(pa.array(heads)) for column in columns), lengths], schema=shape)
 
 
 def _total(counts: pa.Table, names: list[str]) -> pa.Table:

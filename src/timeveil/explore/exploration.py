@@ -10,11 +10,11 @@ from typing import Any, Literal
 from timeveil.domain.judgement import Shown
 from timeveil.domain.judgement import as_dict as plain_data
 from timeveil.models import part
-from timeveil.page.charts import Bar, BarGroup, grouped_bars
+from timeveil.page.charts import Bar, grouped_bars
 from timeveil.page.markdown import Table
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
-from timeveil.page.wording import UNITS, WIDTH, aligned, amount, cell, counted, numbered, wrapped
+from timeveil.page.wording import UNITS, WIDTH, amount, cell, counted, numbered, wrapped
 
 SAME_RISK = 0.01  # risks that differ by no more than this count as the same
 SAVED = 0.9  # share of the loss that can be saved, beyond which saving more is not worth it
@@ -167,11 +167,11 @@ def exploration_picture(exploration: Exploration) -> Picture:
     refused = len(exploration.settings) - len(exploration.feasible)
     note = f", {refused} of them not possible" if refused else ""
     loss = exploration.loss.replace("_", " ")
-    losses = BarGroup(f"loss ({loss})", tuple(_bars(exploration, "loss")))
-    risks = BarGroup(f"risk ({exploration.risk})", tuple(_bars(exploration, "risk")))
+    losses, risks = list(_bars(exploration, "loss")), list(_bars(exploration, "risk"))
+    groups = {f"loss ({loss})": losses, f"risk ({exploration.risk})": risks}
     title = f"What {_option(exploration)} costs, and what it gives"
     tried = f"{counted(len(exploration.settings), 'setting')} tried{note}."
-    picture = grouped_bars(title, tried, [losses, risks])
+    picture = grouped_bars(title, tried, groups)
     words = [picture.description, *exploration_sentences(exploration)[1:]]
     return replace(picture, description=" ".join(words))
 
@@ -234,33 +234,25 @@ def exploration_lines(exploration: Exploration, source: str, width: int = WIDTH)
     for reason, values in reasons.items():
         start = f"{_option(exploration)} {', '.join(values)} not possible: "
         refusals += wrapped(f"{reason}.", width, start, "  ")
-    if not exploration.feasible:
+    if (table := exploration_table(exploration)) is None:
         return [title, "", *refusals, "", *sentences]
-    rows = _setting_rows(exploration)
-    longest = max(len(row[-1]) for row in rows)
-    lines = aligned([[*row[:-1], row[-1].ljust(longest)] for row in rows], left=0)
-    return [title, "", *lines, "", *([*refusals, ""] if refusals else []), *sentences]
+    return [title, "", *table.lines(width), "", *([*refusals, ""] if refusals else []), *sentences]
 
 
 def exploration_table(exploration: Exploration) -> Table | None:
     """A row per setting that gave a release; None if none did."""
     if not exploration.feasible:
         return None
-    head, *rows = _setting_rows(exploration)
-    return Table(f"What {_option(exploration)} costs, and what it gives", head, rows, words=len(head))
-
-
-def _setting_rows(exploration: Exploration) -> list[list[str]]:
-    """The names of the columns, and a row per setting that gave a release."""
-    first = exploration.feasible[0]
-    losses = [loss.replace("_", " ") for loss in first.losses]
-    rows = [[_option(exploration), *first.facts, *losses, *first.risks, ""]]
-    for setting in exploration.feasible:
+    first, rows = exploration.feasible[0], list[list[str]]()
+    names = [_option(exploration), *first.facts, *(loss.replace("_", " ") for loss in first.losses)]
+    marks = [", ".join(_marks(exploration, setting)) for setting in exploration.feasible]
+    longest = max(map(len, marks)) + 3
+    for setting, mark in zip(exploration.feasible, marks, strict=True):
         facts = [f"{fact:,}" if isinstance(fact, int) else str(fact) for fact in setting.facts.values()]
         amounts = [cell(*named) for named in (*setting.losses.items(), *setting.risks.items())]
-        marks = ", ".join(_marks(exploration, setting))
-        rows.append([_value(setting), *facts, *amounts, f"<- {marks}" if marks else ""])
-    return rows
+        rows.append([_value(setting), *facts, *amounts, (f"<- {mark}" if mark else "").ljust(longest)])
+    title = f"What {_option(exploration)} costs, and what it gives"
+    return Table(title, [*names, *first.risks, ""], rows, words=0)
 
 
 def _marks(exploration: Exploration, setting: Setting) -> list[str]:

@@ -43,14 +43,6 @@ class Bar:
     colours: tuple[int, ...] = (RELEASE,)
 
 
-@dataclass(frozen=True, slots=True)
-class BarGroup:
-    """Bars drawn to one scale, under a name."""
-
-    name: str
-    bars: tuple[Bar, ...]
-
-
 def bar_chart(
     title: str,
     subtitle: str,
@@ -71,14 +63,17 @@ def bar_chart(
         parts = tuple(length) if isinstance(length, Sequence) else (length,)
         fills = tuple(kinds.values()) or (colours.get(name, RELEASE),)
         bars.append(Bar(name, parts, tuple(map(label, parts)), name == strong, fills))
-    return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))], kinds)
+    return grouped_bars(title, subtitle, {"": bars}, kinds)
 
 
 def grouped_bars(
-    title: str, subtitle: str, groups: Sequence[BarGroup], kinds: Mapping[str, int] = MappingProxyType({})
+    title: str,
+    subtitle: str,
+    groups: Mapping[str, Sequence[Bar]],
+    kinds: Mapping[str, int] = MappingProxyType({}),
 ) -> Picture:
-    """Groups of bars below each other, each group with a name and a scale of its own."""
-    every = [bar for group in groups for bar in group.bars]
+    """Groups of bars below each other, by name and each with a scale of its own."""
+    every = [bar for bars in groups.values() for bar in bars]
     names = min(max((svg.text_width(shortened(bar.name, _LONGEST_NAME)) for bar in every), default=0.0), 300)
     start = _MARGIN + names + 14
     labels = max((svg.text_width(label) for bar in every for label in bar.labels), default=0.0)
@@ -86,13 +81,13 @@ def grouped_bars(
     step = 14 * max(len(kinds), 1) + 10
     body = [*svg.heading(title, subtitle, _MARGIN), *svg.legend(kinds, _MARGIN)]
     y = 92.0 if kinds else 68.0
-    for group in groups:
-        if group.name:
+    for group, bars in groups.items():
+        if group:
             body.append(svg.line(_MARGIN, y, WIDTH - _MARGIN, y, "grid"))
-            body.append(svg.text(_MARGIN, y + 18, group.name, "strong"))
+            body.append(svg.text(_MARGIN, y + 18, group, "strong"))
             y += 28
-        longest = max((length for bar in group.bars for length in bar.lengths), default=0.0) or 1.0
-        for bar in group.bars:
+        longest = max((length for bar in bars for length in bar.lengths), default=0.0) or 1.0
+        for bar in bars:
             kind = "strong" if bar.strong else ""
             name = shortened(bar.name, _LONGEST_NAME)
             body.append(svg.text(start - 14, y + 7 * len(bar.lengths) + 4, name, kind, "end"))
@@ -265,14 +260,14 @@ def _doubling_edges(threshold: int, largest: int) -> list[int]:
     return edges
 
 
-def _described(groups: Sequence[BarGroup], kinds: Sequence[str]) -> str:
+def _described(groups: Mapping[str, Sequence[Bar]], kinds: Sequence[str]) -> str:
     sentences = []
-    for group in groups:
-        bars = []
-        for bar in group.bars:
+    for group, bars in groups.items():
+        parts = []
+        for bar in bars:
             labels = [f"{kind} {label}" for kind, label in zip(kinds, bar.labels, strict=False)]
-            bars.append(f"{bar.name}: {', '.join(labels) or bar.labels[0]}")
-        sentences.append((f"{group.name}: " if group.name else "") + f"{'; '.join(bars)}.")
+            parts.append(f"{bar.name}: {', '.join(labels) or bar.labels[0]}")
+        sentences.append((f"{group}: " if group else "") + f"{'; '.join(parts)}.")
     return " ".join(sentences)
 
 

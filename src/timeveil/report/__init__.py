@@ -140,7 +140,8 @@ def report(
             context = {"stated": evidence.release, "parameters": parameter_table(evidence.release)}
     figures: list[Figure] = []
     gravest = max(context.get("limits", ()), key=lambda limit: limit.urgency, default=None)
-    body = templates.document(template, verified=verified, show=partial(_show, figures), **context)
+    context |= {"verified": verified, "findings": findings_of(verified.verdict)}
+    body = templates.document(template, show=partial(_show, figures), **context)
     return Report(
         f"Report on {title}",
         "public" if private is None else "private",
@@ -291,15 +292,6 @@ class VerificationSummary:
         )
 
     @property
-    def findings(self) -> list[str]:
-        """The violations, or else the checks that passed."""
-        if self.verdict:
-            return list(self.verdict.checks)
-        messages = [violation.message for violation in self.verdict.violations[:MOST_VIOLATIONS]]
-        more = len(self.verdict.violations) - len(messages)
-        return [*messages, *([f"And {counted(more, 'more violation')}."] if more else [])]
-
-    @property
     def files(self) -> Table | None:
         """The files and their hashes, if they are few."""
         rows = [(name(file), name(sha256)) for file, sha256 in self.hashes]
@@ -311,6 +303,13 @@ class VerificationSummary:
         """One hash over the names and hashes of all files."""
         lines = "".join(f"{sha256}  {file}\n" for file, sha256 in self.hashes)
         return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def findings_of(verdict: Verdict) -> list[str]:
+    """The violations, or else the checks that passed."""
+    messages = [violation.message for violation in verdict.violations[:MOST_VIOLATIONS]]
+    more = len(verdict.violations) - len(messages)
+    return [*messages, *([f"And {counted(more, 'more violation')}."] if more else [])] or list(verdict.checks)
 
 
 def verification(release: Release | str | Path, ledger: Ledger | None) -> VerificationSummary:

@@ -22,7 +22,7 @@ from timeveil.page.markdown import Table, html_of
 from timeveil.page.report import Report
 from timeveil.page.svg import Picture
 from timeveil.page.wording import capital, counted, shortened, visible
-from timeveil.report import LARGEST_PICTURE, MOST_VIOLATIONS, facts_of
+from timeveil.report import LARGEST_PICTURE, facts_of, findings_of
 
 ROWS, COLUMNS = 10, 12
 DRAWN_ROWS = 1_000_000  # of a release; a larger one has no picture
@@ -63,10 +63,7 @@ def _(release: Release) -> Iterator[str]:
 def _(verdict: Verdict) -> Iterator[str]:
     sentence, *_ = str(verdict).partition("\n")
     yield f"<p><strong>{html_of(capital(sentence))}</strong></p>"
-    items = list(verdict.checks if verdict else (each.message for each in verdict.violations))
-    more = len(items) - MOST_VIOLATIONS
-    items = [*items[:MOST_VIOLATIONS], *([f"and {more:,} more"] if more > 0 else [])]
-    yield "<ul>" + "".join(f"<li>{html_of(item)}</li>" for item in items) + "</ul>"
+    yield "<ul>" + "".join(f"<li>{html_of(item)}</li>" for item in findings_of(verdict)) + "</ul>"
 
 
 @_blocks.register

@@ -119,7 +119,7 @@ def _judged(release: Any, ledger: Any) -> dict[str, Any]:
 
 def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """Verify a folder, with its ledger if there is one, and say what it is."""
-    from timeveil.report import verification
+    from timeveil.report import findings_of, verification
 
     _progress(say)("verifying", 0.1)
     ledger = tv.open_ledger(request["ledger"]) if request["ledger"] else None
@@ -129,7 +129,7 @@ def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
         "scope": verified.verdict.scope,
         "model": verified.model,
         "sentences": list(verified.sentences),
-        "findings": verified.findings,
+        "findings": findings_of(verified.verdict),
         "hash": verified.hash_of_all,
         "files": [list(pair) for pair in verified.hashes][:50],
     }

@@ -193,20 +193,13 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
             remaining = [other for other in present if other != item]
             symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
             sums = [remaining, *([*remaining, symbol] for symbol in symbols)]
-            numbers = [family.find_set(items) for items in sums]
-            terms = [
-                (-1 if index else 1, number) for index, number in enumerate(numbers) if number is not None
-            ]
-            if len(terms) == len(numbers):
-                return terms
+            total, *others = (family.find_set(items) for items in sums)
+            if total is not None and None not in others:
+                return [(1, total), *((-1, number) for number in others if number is not None)]
         return [(1, family.find_set(present) or 0)]
-    sets: list[list[int]] = [[]]
+    sets = [present]
     for item in absent:
-        wider = []
-        for items in sets:
-            instants = {other // family.kinds for other in (*items, *present)}
-            if family.kinds == 1 or item // family.kinds not in instants:
-                wider.append([*items, item])
-        sets += wider
-    signed = [(-1 if len(items) % 2 else 1, family.find_set([*present, *items])) for items in sets]
+        apart = [items for items in sets if item // kinds not in {other // kinds for other in items}]
+        sets += [[*items, item] for items in apart]
+    signed = [((-1) ** (len(items) - len(present)), family.find_set(items)) for items in sets]
     return [(sign, number) for sign, number in signed if number is not None]

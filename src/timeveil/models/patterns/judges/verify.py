@@ -141,12 +141,12 @@ def _check_parts(family: Family, findings: Findings) -> Family | None:
         every = {tuple(items) for level in family.levels for items in level.tolist()}
         parts = ((items[:n] + items[n + 1 :] for n in range(len(items))) for items in every)
         missing = sum(any(part not in every for part in shorter) for shorter in parts)
-    if not findings.expect("missing-part", not missing, patterns=missing):
+    if not findings.expect_none("missing-part", patterns=missing):
         return None
     rising = 0
     for length, drop in enumerate(family.drops):
         rising += int((family.support[drop] < family.supports(length)[:, None]).any(axis=1).sum())
-    findings.expect("support:more", not rising, patterns=rising)
+    findings.expect_none("support:more", patterns=rising)
     return family
 
 
@@ -163,8 +163,8 @@ def _check_closed(family: Family, findings: Findings) -> Family | None:
         np.maximum.at(containing, drop.ravel(), np.repeat(complete.supports(length), length))
     if not findings.expect("support:most", containing[0] <= family.support[0]):
         return None
-    loose = int((containing[numbers] >= family.support)[1:].sum())  # the empty pattern is always published
-    return complete if findings.expect("not-closed", not loose, patterns=loose) else None
+    loose = (containing[numbers] >= family.support)[1:]  # the empty pattern is always published
+    return complete if findings.expect_none("not-closed", patterns=loose) else None
 
 
 def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> None:
@@ -179,17 +179,15 @@ def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> N
     add_up = ", and letters of an instant add up" if structural else ""
     findings.check(f"no group would have fewer than 0 people{add_up}")
     knowledge = knowledge_of(family if structural else family.unlinked)
-    wrong = knowledge.contradictions
-    if not findings.expect("unlike-any-data:sums", not wrong, sums=wrong):
+    if not findings.expect_none("unlike-any-data:sums", sums=knowledge.contradictions):
         return
     try:
         channels = channels_of(knowledge.family, k)
     except InfeasibleError:
         findings.expect("too-large:boxes", False)
         return
-    least, groups = int(channels.size.min(initial=k)), len(channels)
-    findings.expect("channel", not groups, groups=groups, k=k, least=least)
-    findings.expect("unlike-any-data", not channels.impossible, groups=channels.impossible)
+    findings.expect_none("channel", groups=len(channels), k=k, least=int(channels.size.min(initial=k)))
+    findings.expect_none("unlike-any-data", groups=channels.impossible)
 
 
 def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findings: Findings) -> None:
@@ -220,18 +218,17 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
     total = real + sum(copies * supports(family, people) for copies, people in virtual)
     stated, people = int(family.support[0]), int(total[0])
     findings.expect("conservation:empty", stated == people, stated=stated, people=people)
-    wrong = int((np.abs(total - family.support) > doubtful)[1:].sum())
-    findings.expect("wrong-support", not wrong, wrong=wrong, patterns=family.number - 1)
+    wrong = (np.abs(total - family.support) > doubtful)[1:]
+    findings.expect_none("wrong-support", wrong=wrong, patterns=family.number - 1)
     if table.method in ADDING:
         findings.check(f"at least {least:,} people have every pattern, virtual ones not counted")
-        rare = int((real[1:] + doubtful < least).sum())
-        findings.expect("min-support:real", not rare, rare=rare, least=least)
+        findings.expect_none("min-support:real", rare=real[1:] + doubtful < least, least=least)
     if table.method != "itemset":
         findings.check(f"no pattern that {least:,} people have is missing")
         singles = np.bincount(rows.items[rows.items >= 0], minlength=family.size)
         singles[family.singles] = 0  # the border combines published items; these are the others
-        lost = sum(int((missing >= least + doubtful).sum()) for missing in (singles, counts[outside]))
-        findings.expect("lost", not lost, lost=lost, least=least)
+        lost = np.concatenate([singles, counts[outside]]) >= least + doubtful
+        findings.expect_none("lost", lost=lost, least=least)
 
 
 def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
@@ -251,8 +248,8 @@ def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
 
 def _check_people(ledger: Ledger, original: Original, method: str, findings: Findings) -> Flags | None:
     findings.check("everybody is counted once, with all of their items, or withheld where that is the method")
-    findings.expect("person-twice", not original.repeated, repeated=original.repeated)
-    findings.expect("conservation:incomplete", not original.incomplete, rows=original.incomplete)
+    findings.expect_none("person-twice", repeated=original.repeated)
+    findings.expect_none("conservation:incomplete", rows=original.incomplete)
     noted = np.asarray(pc.fill_null(ledger.table.column("transaction"), NONE)).astype(np.int64)
     inside = original.row_of >= 0
     number = np.full(original.rows.rows, NONE, dtype=np.int64)
@@ -263,8 +260,8 @@ def _check_people(ledger: Ledger, original: Original, method: str, findings: Fin
     distinct = len(np.unique(number[counted])) == int(counted.sum())
     if not findings.expect("ledger-rows:people", distinct and not split):
         return None
-    withheld = int((~counted).sum())
-    findings.expect("conservation:withheld", not withheld or method == "suppressive", withheld=withheld)
+    if method != "suppressive":
+        findings.expect_none("conservation:withheld", withheld=~counted)
     return counted
 
 
@@ -288,6 +285,5 @@ def _virtual(ledger: Ledger, published: Patterns, findings: Findings) -> Copies 
         instants, inside = len(published.instants), items >= 0
         occupied = np.unique(rows.owners[inside] * instants + items[inside] // published.kinds)
         complete = np.bincount(occupied // instants, minlength=rows.rows) == instants
-        odd = int((~complete | (lengths != instants)).sum())
-        findings.expect("virtual:instants", not odd, kinds=odd)
+        findings.expect_none("virtual:instants", kinds=~complete | (lengths != instants))
     return [(int(count), rows.take(copies == count)) for count in np.unique(copies)]

@@ -77,11 +77,9 @@ class Channels(Groups):
         have, lack, full = (sets.keys(items) for sets in (self.present, lacks, self.absent))
         # equal groups become neighbours; the first of each stays
         order = np.lexsort([*full[::-1], *lack[::-1], *have[::-1]])
-        fresh = np.zeros(len(order), np.bool_)
-        fresh[:1] = True
-        for key in (*have, *lack):
-            fresh[1:] |= key[order[1:]] != key[order[:-1]]
-        first = order[fresh]
+        sides = np.stack([*have, *lack])[:, order]
+        fresh = (sides[:, 1:] != sides[:, :-1]).any(axis=0)
+        first = np.concatenate([order[:1], order[1:][fresh]])
         by_items = [key[first] for key in (*full[::-1], *have[::-1])]
         first = first[np.lexsort([*by_items, -self.present.lengths[first]])]
         return Groups(self.present.take(first), lacks.take(first), self.size[first])

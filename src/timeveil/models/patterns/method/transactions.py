@@ -192,12 +192,11 @@ class Source:
 
     def entries(self, withheld: Flags | None) -> pa.Table:
         """One row per input row: the number of its transaction, null where that is not counted."""
-        number = np.arange(self.rows.rows + 1, dtype=np.int64)
-        number[-1] = -1  # what `row_of` says of a row that was left out
+        uncounted = self.row_of < 0
         if withheld is not None:
-            number[:-1][withheld] = -1
-        transaction = pa.array(number[self.row_of], mask=number[self.row_of] < 0)
-        return pa.table({"row": np.arange(len(transaction), dtype=np.int64), "transaction": transaction})
+            uncounted |= withheld[self.row_of]
+        transaction = pa.array(self.row_of, pa.int64(), mask=uncounted)
+        return pa.table({"row": np.arange(len(transaction)), "transaction": transaction})
 
 
 Values = Mapping[str, Any]  # parameters by name

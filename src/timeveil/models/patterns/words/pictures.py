@@ -19,7 +19,7 @@ from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
-from timeveil.page.charts import Bar, BarGroup, bar_chart, grouped_bars
+from timeveil.page.charts import Bar, bar_chart, grouped_bars
 from timeveil.page.markdown import Table
 from timeveil.page.svg import ORIGINAL, OTHER, Panel, Picture, dot, heading, path, place_axis, rect, text
 from timeveil.page.wording import counted, people, share
@@ -57,7 +57,7 @@ def release_picture(evidence: Evidence, number: int = SHOWN, longer_than: int | 
         return _shapes(published, chosen, title, virtual)
     bars = [Bar(", ".join(row["pattern"]), (row["support"],), (_count(row),)) for row in chosen]
     subtitle = f"Bars: how many of {people(published.people)} have all of the items. {virtual}".rstrip()
-    return grouped_bars(title, subtitle, [BarGroup("", tuple(bars))])
+    return grouped_bars(title, subtitle, {"": bars})
 
 
 def _shapes(published: Patterns, chosen: Sequence[Mapping[str, Any]], title: str, virtual: str) -> Picture:

@@ -12,7 +12,7 @@ from timeveil.models.stream.evidence import Evidence
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.judges.measure import StreamLoss
 from timeveil.models.stream.parameters import KNOWLEDGE
-from timeveil.page.charts import Bar, BarGroup, bar_chart, column_chart, grouped_bars, pair_chart, size_chart
+from timeveil.page.charts import Bar, bar_chart, column_chart, grouped_bars, pair_chart, size_chart
 from timeveil.page.svg import OTHER, OTHER_TOO, RELEASE, Picture
 from timeveil.page.wording import counted, percent, share
 
@@ -74,7 +74,7 @@ def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
         "Highest chance": lambda part: part.worst,
         f"People above 1/{size}": lambda part: part.share_above(1 / size),
     }
-    groups = []
+    groups = {}
     for name, measure in measures.items():
         bars = []
         for fate in ("stayed", "moved", "missing"):
@@ -83,7 +83,7 @@ def method_picture(breach: StreamBreach, plain: StreamBreach) -> Picture:
             labels = tuple(percent(measure(part)) if part.people else "nobody" for part in pair)
             name_of_bar, lengths = f"{fate} ({people} people)", tuple(map(measure, pair))
             bars.append(Bar(name_of_bar, lengths, labels, colours=(OTHER, RELEASE)))
-        groups.append(BarGroup(name, tuple(bars)))
+        groups[name] = bars
     promises = " and ".join(f"at most {label}" for label in _promises(breach))
     return grouped_bars(
         "What an outsider learns who knows when it happened",
