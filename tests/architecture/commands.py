@@ -11,7 +11,8 @@ def command_tree() -> dict[str, Any]:
 
     from timeveil.cli import app
 
-    return dict(get_command(app).commands)  # type: ignore[attr-defined]
+    group: Any = get_command(app)
+    return {name: group.get_command(None, name) for name in group.list_commands(None)}
 
 
 def command_names() -> list[str]:

@@ -600,13 +600,13 @@ def test_questions(cli: Cli, name: str) -> None:
 
 BAD_QUESTIONS = {
     "nothing": ("", "nothing is asked"),
-    "no number": (f"--range h00={MARK}:", "--range is not of the form"),
-    "no colon": ("--range h00=1", "--range is not of the form"),
-    "no name": ("--range 1:2", "--range is not of the form"),
-    "twice": ("--range h00..h02=1: --range h01=:2", "--range asks for the same thing twice"),
+    "no number": (f"--range h00={MARK}:", "`ranges` is not of the form"),
+    "no colon": ("--range h00=1", "`ranges` is not of the form"),
+    "no name": ("--range 1:2", "`ranges` is not of the form"),
+    "twice": ("--range h00..h02=1: --range h01=:2", "`ranges` asks for the same thing twice"),
     "expression twice": (
         "--expression h00=1: --expression h00=:2",
-        "--expression asks for the same thing twice",
+        "`expression` asks for the same thing twice",
     ),
     "no instant": ("--range h99=1:2", "no instant `h99`"),
     "no range": ("--range h00..h99=1:2", "no column `h99`"),
@@ -615,16 +615,16 @@ BAD_QUESTIONS = {
     "no instant in it": ("--expression 'h00 - h99=1:'", "`h99` in `h00 - h99` is not an instant"),
     "a call": ("--expression 'exit(h00)=1:'", "`exit(h00)` is not arithmetic of instants"),
     "distance": ("--like 1,2,3,4,5,6 --tolerance 1 --distance far", "no distance called `far`"),
-    "distance alone": ("--distance dtw", "--distance is given without --like"),
+    "distance alone": ("--distance dtw", "`distance` is set without `like`"),
     "no pair": ("--difference h00=1:2", ""),
-    "no tolerance": ("--like 1,2,3,4,5,6", "--like needs --tolerance"),
-    "tolerance alone": ("--tolerance 0.1", "--tolerance is given without --like"),
+    "no tolerance": ("--like 1,2,3,4,5,6", "`like` needs `tolerance`"),
+    "tolerance alone": ("--tolerance 0.1", "`tolerance` is set without `like`"),
     "too few": ("--like 1,2,3 --tolerance 0.1", ""),
     "no file": (f"--like {MARK}.txt --tolerance 0.1", "neither numbers nor a file"),
     "no numbers": ("--like wide.csv --tolerance 0.1", "`wide.csv` does not hold numbers"),
     "both shapes": (
         "--like 1,2,3,4,5,6 --tolerance 0.1 --difference h00,h01=0:",
-        "both --difference and --like",
+        "both `difference` and `like`",
     ),
     "features": ("--features nose --difference h00,h01=0:", "`nose`"),
     "window": (
@@ -769,7 +769,7 @@ def test_an_end_of_a_range_is_a_finite_number(cli: Cli, end: str) -> None:
     said = cli(f"query out --range h03={end}:")
     assert said.code == 2
     assert said.err == (
-        "error: --range is not of the form NAME=LOW:HIGH with finite numbers\n\n"
+        "error: `ranges` is not of the form NAME=LOW:HIGH with finite numbers\n\n"
         "hint: write --range h08=0.2:0.5; a side left empty is open\n"
     )
 

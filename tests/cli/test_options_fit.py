@@ -60,7 +60,7 @@ def test_questions_about_series_are_told_as_typed(cli: Cli, folder: Path, asked:
 def test_features_need_a_shape(cli: Cli, folder: Path, features: str) -> None:
     said = cli(f"query {folder / 'series'} --range h00=0.1:0.3 --features {features}")
     assert (said.code, said.out) == (2, "")
-    assert "--features is given without --difference or --like" in said.err
+    assert "`features` is set without `difference` or `like`" in said.err
 
 
 @pytest.mark.parametrize("option", ["--features differences", "--longer-than 0", "--like ''"])

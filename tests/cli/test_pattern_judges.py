@@ -105,7 +105,7 @@ def test_query(cli: Cli) -> None:
     [
         ("query out", "nothing is asked of the patterns"),
         ("query out --item h00=a --top 3", "more than one question is asked"),
-        ("query out --longer-than 2 --item h00=a", "--longer-than is given without --top"),
+        ("query out --longer-than 2 --item h00=a", "`longer_than` is set without `top`"),
         ("query out --between 1 2", "`--between` applies to releases of events or a stream only"),
         ("query out --range h00=0:1", "`--range` applies to releases of series only"),
         ("query out --item h09=a", "an item is at no instant of the release"),

@@ -15,7 +15,7 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,7 @@ from timeveil.cli.publishing import SavedJob, Schema, Serve, ServiceStatus, publ
 from timeveil.cli.releases import Compare, Measure, Plot, Query, Report, Verify, attack
 from timeveil.domain.version import TOOL
 from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
+from timeveil.jobs.query import Question
 from timeveil.models import tables
 
 __all__ = ["app", "main"]
@@ -48,19 +49,6 @@ _FUNCTIONS = {function.__name__.replace("_", "-"): function for function in _ALL
 _SUMMARIES = {name: str(function.__doc__).split("\n", 1)[0] for name, function in _FUNCTIONS.items()}
 
 
-class Commands(Mapping[str, Any]):
-    """The commands by name; each is put together with its options when it is asked for."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _with_options(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_FUNCTIONS)
-
-    def __len__(self) -> int:
-        return len(_FUNCTIONS)
-
-
 @cache
 def _with_options(name: str) -> Any:
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -69,13 +57,15 @@ def _with_options(name: str) -> Any:
 
 
 class Timeveil(TyperGroup):
-    """The group of all commands; its help needs none of them."""
+    """The group of all commands; each is put together with its options when it is asked for."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands: Any = Commands()
+    def list_commands(self, _ctx: Any) -> list[str]:
+        return list(_FUNCTIONS)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (the parser passes it)
+    def get_command(self, _ctx: Any, name: str) -> Any:
+        return _with_options(name) if name in _FUNCTIONS else None
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_SUMMARIES.items()))
 
@@ -130,26 +120,26 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing but the code of a signal is raised."""
     output.begin()
-    command = _put_together(app)
     try:
-        code = command.main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
+        code = _put_together(app).main(args=list(arguments), prog_name="timeveil", standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as cause:  # noqa: BLE001 (an internal error has its own message)
         code = output.stop_code()
         if code is None:
-            return _failed(cause, command, arguments)
+            return _failed(cause, arguments)
     if code == INTERRUPTED:
         output.to_stderr(f"interrupted; {output.what_was_written()}\n")
     return code if isinstance(code, int) else 0
 
 
-def _failed(cause: Exception, command: Any, arguments: Sequence[str]) -> int:
+def _failed(cause: Exception, arguments: Sequence[str]) -> int:
     """Print what went wrong, with the hint as options or as keys of a job file; return the exit code."""
     if os.environ.get("TIMEVEIL_DEBUG"):
         traceback.print_exception(cause)
-    error = _ours(cause) or _usage_error(cause, list(getattr(command, "commands", ())), arguments)
-    options = {p.name: p.option for table in tables().values() for p in table.table().values() if p.option}
+    error = _ours(cause) or _usage_error(cause, arguments)
+    every = [Question.table(), *(table.table() for table in tables().values())]
+    options = {line.name: line.option for lines in every for line in lines.values() if line.option}
     hint = spell(error.template, "job" if arguments[:1] == ["run"] else "command", options)
     spelled = type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
     Output(as_json="--json" in arguments).error(spelled)
@@ -186,7 +176,7 @@ def _ours(cause: Exception) -> TimeveilError | None:
     )
 
 
-def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) -> ParameterError:
+def _usage_error(cause: Any, arguments: Sequence[str]) -> ParameterError:
     """What the option parser refuses, in our words; the hint is the option's own help, if it is about one."""
     context, parameter = getattr(cause, "ctx", None), getattr(cause, "param", None)
     option = str(getattr(cause, "option_name", ""))
@@ -194,7 +184,7 @@ def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) 
     name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
     if table is not None and name in table.removed:
         return table.removal(name, option)
-    command = f"timeveil {arguments[0]}" if arguments and arguments[0] in commands else "timeveil"
+    command = f"timeveil {arguments[0]}" if arguments and arguments[0] in _FUNCTIONS else "timeveil"
     help_text = getattr(parameter, "help", None)
     hint = _sentence(help_text) if help_text else f"`{command} --help` explains it"
     message = _sentence(cause.format_message())
@@ -212,9 +202,9 @@ def _usage_error(cause: Any, commands: Sequence[str], arguments: Sequence[str]) 
         message = f"there is no option `{option}`"
         hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else hint
     elif unknown:
-        near = _near(unknown[1], commands)
+        near = _near(unknown[1], list(_FUNCTIONS))
         message = f"there is no command `{unknown[1]}`"
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(commands)}"
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(_FUNCTIONS)}"
     return ParameterError(message, hint=hint)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -74,7 +75,7 @@ def _risk_page(risk: tv.Profile) -> str:
     from timeveil.models.events.words import profile_lines
 
     alone = risk.as_it_stands.people_unique
-    table = "\n".join(f"  {line}" for line in profile_lines(risk, SHOWN))
+    table = indent("\n".join(profile_lines(risk, SHOWN)), "  ")
     return f"""\
 A clinic wants to publish a year of exams:
 {risk.rows:,} rows of {people(risk.people)}, all made up. Without names, someone who knows
@@ -102,7 +103,7 @@ def _attack_page(breach: tv.Breach, release: tv.Release, folder: Path) -> str:
     rows = [("candidates", "original", "", "release", "")]
     for label, before, after in candidate_ranges(breach):
         rows.append((label, _bar(before), share(before), _bar(after), share(after)))
-    chart = "\n".join(f"  {line}" for line in aligned(rows, left=5))
+    chart = indent("\n".join(aligned(rows, left=5)), "  ")
     exposure = "\n".join(attack_summary(breach, release).limits)
     return f"""\
 Attacked by someone who knows a zip code and the time of one visit; how many people fit:

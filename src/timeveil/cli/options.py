@@ -1,7 +1,7 @@
 """Options of commands, made from tables of parameters, and what every command does with them.
 
-A command is a table of its options with a method `run`, or a function of an `Output` and whatever options it
-`takes`; `--json` and `--quiet` are added to all of them.
+A command is a table of its options with a method `run`, or a `Function` of an `Output` and whatever arguments
+it takes; `--json` and `--quiet` are added to all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand
@@ -22,7 +22,6 @@ from timeveil.domain.run import Columns, option_words
 from timeveil.errors import ParameterError, TimeveilError, spell
 from timeveil.jobs.typed import lists_hint
 
-Arguments: TypeAlias = Callable[[], Iterable[Argument]]
 _SEVERAL = ("names", "list", "mapping")
 _TYPES: Mapping[str, Any] = {"whole": int, "number": float, "flag": bool, "pair": tuple[str, str]}
 DROP_REST = Parameter(
@@ -89,7 +88,9 @@ class Function:
     that do not run are never made.
     """
 
-    def __init__(self, function: Callable[..., int | None], arguments: Arguments) -> None:
+    def __init__(
+        self, function: Callable[..., int | None], arguments: Callable[[], Iterable[Argument]]
+    ) -> None:
         self._function, self._arguments = function, arguments
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
@@ -106,11 +107,6 @@ class Function:
             return self._function(Output(as_json=as_json, quiet=quiet), **typed)
         except TimeveilError as error:
             raise lists_hint(error, typed) from None
-
-
-def takes(arguments: Arguments) -> Callable[[Callable[..., int | None]], Function]:
-    """Make a function a command that takes these arguments."""
-    return lambda function: Function(function, arguments)
 
 
 def command(table: type[Command]) -> Function:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +20,33 @@ from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.jobs.request import PROFILED, calendar_file, explorable, explored, run_to_explore
+from timeveil.jobs.request import (
+    PROFILED,
+    calendar_file,
+    explorable,
+    explored,
+    run_to_explore,
+    run_to_profile,
+)
 from timeveil.jobs.typed import plain_roles
 from timeveil.models import method_of, tables
 from timeveil.models.events.parameters import EventParameters
 from timeveil.page.wording import aligned, cell, counted, numbered, people, quoted, share, wrapped
 
 
-def _profiled() -> Iterator[Parameter]:
-    """The parameters that a risk depends on, none of them needed by every model."""
-    for name in (*PROFILED, *READING):
-        declared = next(table.table()[name] for table in tables().values() if name in table.table())
-        yield declared if declared.kind == "flag" else replace(declared, default=None)
+def _profiled(name: str) -> Parameter:
+    """A parameter that a risk depends on; none is needed by every model."""
+    declared = next(table.table()[name] for table in tables().values() if name in table.table())
+    return declared if declared.kind == "flag" else replace(declared, default=None)
 
 
-@options.takes(
-    lambda: [
+@partial(
+    options.Function,
+    arguments=lambda: [
         options.source("Table to read, such as visits.csv or visits.xlsx, or a folder of such files."),
         *options.columns([name for name in Columns.table() if name not in ("event", "keep", "drop")]),
-        *map(options.argument, _profiled()),
-    ]
+        *(options.argument(_profiled(name)) for name in (*PROFILED, *READING)),
+    ],
 )
 def profile(output: Output, **typed: Any) -> int:
     """Show the risk of a table as it is; exit 0 if it could be published like that, 1 if not.
@@ -51,7 +58,7 @@ def profile(output: Output, **typed: Any) -> int:
 
     Example: timeveil profile visits.csv --respondent patient --time taken_at --quasi zip --k 5
     """
-    from timeveil.jobs.publish import profile_run, run_to_profile
+    from timeveil.jobs.publish import profile_run
 
     run = run_to_profile(typed["source"], typed)
     with output.progress() as progress:
@@ -121,15 +128,16 @@ class ExploringOptions(ExploreParameters):
     picture: str | None = optional("Draw the trade-off as SVG.", "explored.svg", "FILE")
 
 
-@options.takes(
-    lambda: [
+@partial(
+    options.Function,
+    arguments=lambda: [
         options.source(
             "Table to read, such as visits.csv; a saved job, such as job.toml; or a series release folder."
         ),
         *(options.argument(declared, ranges=name in explored()) for name, declared in explorable().items()),
         *options.columns([name for name in Columns.table() if name != "cyclic"]),
         *map(options.argument, ExploringOptions.table().values()),
-    ]
+    ],
 )
 def explore(output: Output, **typed: Any) -> int:
     """Try several settings of a parameter in memory: what each loses and risks, and the best balance.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.cli.options import Command, LedgerCommand, ReleaseCommand, argument, earlier_ledgers, takes
+from timeveil.cli.options import Command, Function, LedgerCommand, ReleaseCommand, argument, earlier_ledgers
 from timeveil.cli.output import Output, note_written, refuse_file, write_file
 from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import Particulars
@@ -133,7 +134,10 @@ def adversary_options() -> dict[str, Parameter]:
     return options
 
 
-@takes(lambda: map(argument, (*AttackOptions.table().values(), *adversary_options().values())))
+@partial(
+    Function,
+    arguments=lambda: map(argument, (*AttackOptions.table().values(), *adversary_options().values())),
+)
 def attack(output: Output, **typed: Any) -> None:
     """Look for every person as an outsider would, in the original and in the release.
 

@@ -6,7 +6,7 @@ surface run jobs through `publish`, and show its `Outcome` their own way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from timeveil.domain.lines import READING
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.roles import REST
-from timeveil.domain.run import Columns, Run
+from timeveil.domain.run import Run
 from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
@@ -25,7 +25,7 @@ from timeveil.explore.profiling import profile
 from timeveil.folder import open_ledger, open_release
 from timeveil.folder.writing import refuse_places, write_pair
 from timeveil.jobs import request
-from timeveil.jobs.typed import instants_of, roles_from
+from timeveil.jobs.typed import instants_of
 from timeveil.judging import gather, verify
 from timeveil.models import method_of, part
 from timeveil.page.report import Explanation, Summary
@@ -137,22 +137,6 @@ def _refuse_neighbour(run: Run, release: Release) -> None:
             message += "anyone who has both knows from the table who is alike, and from the counts how many"
             hint = "make the patterns from that release: give its folder as IN; or go on with {force=True}"
             raise ParameterError(message, hint=hint, code="same-people")
-
-
-def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
-    """The run whose table is to be looked at, from what was typed: its columns tell the model."""
-    typed = {name: options.get(name) for name in (*request.PROFILED, *READING)}
-    values = {name: value for name, value in typed.items() if request.is_given(value)}
-    columns = {name: options[name] for name in Columns.table() if options.get(name)}
-    table = request.fitting_table(source, [*columns, *values], profiles=True)
-    if "hierarchies" in values and "recode" not in table.table():
-        raise ParameterError("a profile has `hierarchies` of events only", hint="leave {hierarchies} out")
-    roles, _ = roles_from(table, source, {**columns, "drop": REST}, values)
-    for name, value in values.items():
-        line = table.table()[name]
-        is_text = line.kind in ("flag", "mapping")
-        values[name] = line.check(request.value_from_text(line, value) if is_text else value)
-    return Run(table, source, roles, values, out="")
 
 
 def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:

@@ -124,9 +124,7 @@ def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dic
         text = _estimate(count, "published rows").removesuffix(" exactly")
         text += f"; how many were moved or withheld is not published{unknown}"
         return _with_rows(text, _data(count, "published"), count, options)
-    withheld = release.manifest["counts"].get("withheld", 0)
-    missing = f", as {'a row was' if withheld == 1 else f'{withheld:,} rows were'} withheld"
-    text = _estimate(count, "rows", missing if withheld else "") + unknown
+    text = _estimate(count, "rows", release.manifest["counts"].get("withheld", 0)) + unknown
     return _with_rows(text, _data(count), count, options)
 
 
@@ -136,11 +134,11 @@ def _with_rows(
     """An answer, with the first of the published rows that may fit where they are asked for."""
     if count.rows is None:
         return text, data
-    names, first = count.rows.column_names, count.rows.slice(0, options.rows).to_pylist()
-    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in first]
-    lines = [f"{len(first):,} of {count.rows.num_rows:,} published rows that may fit:"]
-    lines += aligned([names, *cells], left=len(names)) if first else []
-    return "\n".join([text, *lines]), {**data, "rows": [dict(zip(names, row, strict=True)) for row in cells]}
+    first = count.rows.slice(0, options.rows).to_pylist()
+    rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in first]
+    lines = [f"{len(rows):,} of {count.rows.num_rows:,} published rows that may fit:"]
+    lines += aligned([[*rows[0]], *([*row.values()] for row in rows)], left=len(rows[0])) if rows else []
+    return "\n".join([text, *lines]), {**data, "rows": rows}
 
 
 def _bound(text: str, release: tv.Release) -> str | int | None:
@@ -162,7 +160,7 @@ def _conditions(texts: list[str], release: tv.Release, say: Say) -> dict[str, An
     for text in texts:
         column, mark, value = text.partition("=")
         if not (column.removesuffix("!") and mark):
-            hint = "write --where COLUMN=VALUE or --where COLUMN=LOW..HIGH"
+            hint = 'write {where="COLUMN=VALUE"} or {where="COLUMN=LOW..HIGH"}'
             raise ParameterError("a condition has no column or no `=`", hint=hint)
         differs = column.endswith("!") and column not in types
         column = column.removesuffix("!") if differs else column
@@ -182,11 +180,12 @@ def _conditions(texts: list[str], release: tv.Release, say: Say) -> dict[str, An
     return {name: tv.Not(options) if negated[name] else options for name, options in conditions.items()}
 
 
-def _estimate(count: tv.Estimate, noun: str, missing: str = "") -> str:
-    """A count in words; `missing` is why it is not exact."""
+def _estimate(count: tv.Estimate, noun: str, withheld: int = 0) -> str:
+    """A count in words; that some were withheld is why it is not exact."""
     if count.low == count.high:
         return f"{count.value:,.0f} {noun} exactly"
-    return f"{count.value:,.4g} {noun}, between {count.low:,.0f} and {count.high:,.0f}{missing}"
+    reason = f", as {withheld:,} {'was' if withheld == 1 else 'were'} withheld" if withheld else ""
+    return f"{count.value:,.4g} {noun}, between {count.low:,.0f} and {count.high:,.0f}{reason}"
 
 
 def _data(count: tv.Estimate, of: str = "original") -> dict[str, Any]:
@@ -208,10 +207,10 @@ def _of_patterns(release: tv.Release, options: Question, _say: Say) -> tuple[str
     questions = [bool(items), bool(premises or conclusions), options.top is not None]
     if sum(questions) != 1:
         message = "more than one question is asked" if any(questions) else "nothing is asked of the patterns"
-        hint = "ask with --item for a pattern, with --given and --then for a rule, or with --top N"
+        hint = "ask with {item} for a pattern, with {given} and {then} for a rule, or with {top=10}"
         raise ParameterError(message, hint=hint)
     if options.longer_than is not None and options.top is None:
-        raise ParameterError("--longer-than is given without --top", hint="say how many of them: --top 10")
+        raise ParameterError("`longer_than` is set without `top`", hint="say how many of them: {top=10}")
     evidence = Evidence(release)
     if options.top is not None:
         table = tv.answer(evidence, tv.TopPatterns(options.top, options.longer_than or 0))
@@ -228,34 +227,33 @@ def _of_patterns(release: tv.Release, options: Question, _say: Say) -> tuple[str
 def _of_series(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
     """How many series have these values, this shape, or both."""
     instants = release.manifest["series"]["instants"]
-    ranges = _asked(options.ranges, "--range h08=0.2:0.5", lambda names: columns_named([names], instants))
-    expressions = _asked(options.expression, "--expression h20 - h08=:50", lambda text: [text])
+    ranges = _asked("ranges", options.ranges, "h08=0.2:0.5", lambda names: columns_named([names], instants))
+    expressions = _asked("expression", options.expression, "h20 - h08=:50", lambda text: [text])
     shape = _shape(options, instants)
     if options.mean is not None:
         if ranges or expressions or options.where or options.rows or shape is not None:
-            raise ParameterError("--mean is a question of its own", hint="ask twice, once with --mean alone")
+            raise ParameterError("`mean` is a question of its own", hint="ask twice, once with {mean} alone")
         mean = tv.answer(release, tv.MeanValue(options.mean))
         text = f"{mean.value:,.4g} on average at {options.mean}, between {mean.low:,.4g} and {mean.high:,.4g}"
         return text, _data(mean, "published")
     if not (ranges or expressions or options.where) and shape is None:
-        hint = "ask for values with --range C=LOW:HIGH, for shapes with --difference A,B=LOW:HIGH or --like"
+        hint = "ask for values with {ranges}, for shapes with {difference} or {like}"
         raise ParameterError("nothing is asked of the series", hint=hint)
     where = _conditions(options.where or [], release, say)
     if where and expressions:
-        raise ParameterError("--where does not fit --expression", hint="ask for values with --range")
+        raise ParameterError("`where` does not fit `expression`", hint="ask for values with {ranges}")
     values: Any = tv.RangeCount(ranges, where) if ranges or where else None
     if expressions:
         of_instants = {f"`{name}`": span for name, span in ranges.items()}
         if not expressions.keys().isdisjoint(of_instants):
-            raise _twice("--expression")
+            raise _twice("expression")
         values = tv.ExpressionRange({**expressions, **of_instants})
     question: Any = values if shape is None else shape
     if shape is not None and values is not None:
         question = tv.Complex(pattern=shape, range=values)
     count: tv.Estimate = tv.answer(release, question, rows=bool(options.rows))
-    suppressed = release.manifest["counts"]["suppressed"]
-    missing = f", as {suppressed:,} {'was' if suppressed == 1 else 'were'} withheld" if suppressed else ""
-    return _with_rows(_estimate(count, "series", missing), _data(count), count, options)
+    text = _estimate(count, "series", release.manifest["counts"]["suppressed"])
+    return _with_rows(text, _data(count), count, options)
 
 
 def _shape(options: Question, instants: Sequence[str]) -> tv.PatternRange | tv.PatternSimilarity | None:
@@ -263,17 +261,17 @@ def _shape(options: Question, instants: Sequence[str]) -> tv.PatternRange | tv.P
     features = "differences" if options.features is None else options.features
     if options.like is not None:
         if options.difference:
-            message = "both --difference and --like are given; a question is about one of them"
+            message = "both `difference` and `like` are set; a question is about one of them"
             raise ParameterError(message, hint="ask twice, once with each")
         if options.tolerance is None:
-            message = "--like needs --tolerance: how far from it a shape may be, between 0 and 2"
-            raise ParameterError(message, hint="start with --tolerance 0.1; it is 1 minus the correlation")
+            message = "`like` needs `tolerance`: how far from it a shape may be, between 0 and 2"
+            raise ParameterError(message, hint="start with {tolerance=0.1}; it is 1 minus the correlation")
         distance = options.distance or "cosine"
         return tv.PatternSimilarity(_numbers(options.like), options.tolerance, features, distance)
     for name in ("tolerance", "distance"):
         if getattr(options, name) is not None:
-            hint = "say what shapes are compared with: --like 1,2,4,3"
-            raise ParameterError(f"--{name} is given without --like", hint=hint)
+            hint = 'say what shapes are compared with: {like="1,2,4,3"}'
+            raise ParameterError(f"`{name}` is set without `like`", hint=hint)
 
     def pair(names: str) -> list[Any]:
         """Two instants with a comma between, whatever marks are in their names; or the name of a feature."""
@@ -282,20 +280,20 @@ def _shape(options: Question, instants: Sequence[str]) -> tv.PatternRange | tv.P
         existing = [pair for pair in pairs if pair[0] in instants and pair[1] in instants]
         return [*existing, *pairs, names][:1]
 
-    differences = _asked(options.difference, "--difference h08,h20=:-1", pair)
+    differences = _asked("difference", options.difference, "h08,h20=:-1", pair)
     if options.features is not None and options.ranges and not differences:
-        hint = "leave it out, or ask for shapes, too: --difference h08,h20=:-1"
-        raise ParameterError("--features is given without --difference or --like", hint=hint)
+        hint = 'leave it out, or ask for shapes, too: {difference=["h08,h20=:-1"]}'
+        raise ParameterError("`features` is set without `difference` or `like`", hint=hint)
     return tv.PatternRange(differences, features) if differences else None
 
 
 def _asked(
-    texts: Sequence[str] | None, example: str, names_of: Callable[[str], Iterable[Any]]
+    name: str, texts: Sequence[str] | None, example: str, parts: Callable[[str], Iterable[Any]]
 ) -> dict[Any, Range]:
     """What is asked for as `NAME=LOW:HIGH`, a side left empty being open."""
-    option, asked = example.partition(" ")[0], dict[Any, Range]()
-    message = f"{option} is not of the form NAME=LOW:HIGH with finite numbers"
-    error = ParameterError(message, hint=f"write {example}; a side left empty is open")
+    asked = dict[Any, Range]()
+    message = f"`{name}` is not of the form NAME=LOW:HIGH with finite numbers"
+    error = ParameterError(message, hint=f'write {{{name}=["{example}"]}}; a side left empty is open')
     for text in texts or ():
         names, mark, span = text.rpartition("=")
         low, colon, high = span.partition(":")
@@ -305,35 +303,31 @@ def _asked(
             ends = [float(end) if end.strip() else None for end in (low, high)]
         if any(end is not None and not math.isfinite(end) for end in ends):
             raise error
-        listed = list(names_of(names))
+        listed = list(parts(names))
         if not asked.keys().isdisjoint(listed):
-            raise _twice(option)
+            raise _twice(name)
         asked.update(dict.fromkeys(listed, (ends[0], ends[1])))
     return asked
 
 
-def _twice(option: str) -> ParameterError:
-    hint = "give one range with both ends"
-    return ParameterError(f"{option} asks for the same thing twice", hint=hint)
+def _twice(name: str) -> ParameterError:
+    return ParameterError(f"`{name}` asks for the same thing twice", hint="give one range with both ends")
 
 
 def _numbers(text: str) -> list[float]:
     """Numbers with commas or blanks between, typed or in a file."""
     from timeveil.reading.files import small_text
 
-    try:
-        return _parsed(text)
-    except ValueError:
-        path = Path(text)
-    message = "--like is neither numbers nor a file of text"
-    hint = "give a number per instant, such as --like 1,2,4,3, or a file that has them"
+    def parsed(text: str) -> list[float]:
+        return [float(part) for part in re.split(r"[\s,;]+", text.strip())]
+
+    with suppress(ValueError):
+        return parsed(text)
+    path, message = Path(text), "`like` is neither numbers nor a file of text"
+    hint = 'give a number per instant, such as {like="1,2,4,3"}, or a file that has them'
     with raising(InputError(message, hint=hint, code="file-missing"), on=(OSError, ValueError)):
         content = small_text(path, "a file with a shape has")
     message = f"`{path.name}` does not hold numbers with commas, blanks or lines between"
     hint = "put one number per instant into it, and nothing else"
     with raising(InputError(message, hint=hint, code="file-unreadable"), on=ValueError):
-        return _parsed(content)
-
-
-def _parsed(text: str) -> list[float]:
-    return [float(part) for part in re.split(r"[\s,;]+", text.strip())]
+        return parsed(content)

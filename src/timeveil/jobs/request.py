@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from timeveil.domain.lines import Particulars
+from timeveil.domain.lines import READING, Particulars
 from timeveil.domain.parameter import OFF, Parameter, Parameters
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Columns, Files, Run
@@ -325,12 +325,9 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
     """
     from timeveil.explore.sweep import is_many, number
 
-    values = {name: options[name] for name in explorable() if is_given(options.get(name))}
-    columns = {name: options[name] for name in Columns.table() if options.get(name)}
-    if options.get("drop_rest"):
-        columns["drop"] = REST
-    typed = {name: values[name] for name in values if name in explored()}
+    values, columns = _among(options, explorable())
     # Several settings stay as they are typed; a single one is a number.
+    typed = {name: text for name, text in values.items() if name in explored()}
     numbers = {name: text if is_many(text) else number(name, text) for name, text in typed.items()}
     if source.endswith(".toml"):
         for name in [*columns, *(name for name in values if name not in numbers)]:
@@ -342,12 +339,33 @@ def run_to_explore(source: str, options: Mapping[str, Any]) -> Run:
             raise ParameterError(message, hint="name a table of what came in, with the options of the job")
         _refuse_foreign(run.table, numbers)
         return replace(run, values={**run.values, **numbers})
-    table = fitting_table(source, [*columns, *values])
+    table = _fitting_table(source, [*columns, *values])
     roles, _ = roles_from(table, source, columns, values)
     return Run(table, source, roles, {**values, **numbers}, out="")
 
 
-def fitting_table(source: str, names: Sequence[str], *, profiles: bool = False) -> type[Parameters]:
+def run_to_profile(source: str, options: Mapping[str, Any]) -> Run:
+    """The run whose table is to be looked at, from what was typed: its columns tell the model."""
+    values, columns = _among(options, (*PROFILED, *READING))
+    table = _fitting_table(source, [*columns, *values], profiles=True)
+    if "hierarchies" in values and "recode" not in table.table():
+        raise ParameterError("a profile has `hierarchies` of events only", hint="leave {hierarchies} out")
+    roles, _ = roles_from(table, source, {**columns, "drop": REST}, values)
+    for name, value in values.items():
+        line = table.table()[name]
+        is_text = line.kind in ("flag", "mapping")
+        values[name] = line.check(value_from_text(line, value) if is_text else value)
+    return Run(table, source, roles, values, out="")
+
+
+def _among(options: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values and the columns that were given."""
+    values = {name: options[name] for name in names if is_given(options.get(name))}
+    columns = {name: options[name] for name in Columns.table() if options.get(name)}
+    return values, columns | ({"drop": REST} if options.get("drop_rest") else {})
+
+
+def _fitting_table(source: str, names: Sequence[str], *, profiles: bool = False) -> type[Parameters]:
     """The table that knows most of what is given; of several, the one that lacks least.
 
     What is given must be enough for its method or, if it `profiles`, for the risk of a table.

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from timeveil.errors import TimeveilError, spell
 from timeveil.web.work import Task
 
 
@@ -49,8 +48,3 @@ def problem(
 def progress(task: Task, title: str, **more: Any) -> Page:
     """A page that waits for a task."""
     return Page("progress.html", {**more, "task": task.as_dict(), "title": title})
-
-
-def error_data(error: TimeveilError) -> dict[str, Any]:
-    """An error as pages show it, parameters as a form names them."""
-    return {"message": error.message, "hint": spell(error.template, "job"), "code": error.code}

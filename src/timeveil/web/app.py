@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,25 +26,26 @@ from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from timeveil.domain.version import TOOL
 from timeveil.errors import EngineError, ParameterError, TimeveilError
 from timeveil.page.markdown import html_of
 from timeveil.page.report import page_style
 from timeveil.page.wording import share, visible
-from timeveil.web.answers import Page, error_data, problem, to
+from timeveil.web.answers import Page, problem, to
 from timeveil.web.draft_pages import DraftPages, Stale
 from timeveil.web.guard import Doorman, Guard
 from timeveil.web.places import Places
 from timeveil.web.release_pages import ReleasePages
 from timeveil.web.work import Workshop
+from timeveil.web.working import error_data
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 STEPS = {"columns": "Columns", "risk": "Risk", "promise": "Promise"}
 STEPS |= {"tradeoff": "Trade-off", "publish": "Publish"}
-KINDS = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,14 @@ class App:
         self.draft_pages = DraftPages(Places(settings.root), self.workshop)
         self.release_pages = ReleasePages(self.draft_pages, self.doorman, settings.address)
         self._templates = _environment()
-        routes = [Route("/", lambda _: to("/open/")), Route("/static/{name}", _static)]
+        style = Response(page_style(), media_type="text/css")
+        routes = [Route("/", lambda _: to("/open/")), Route("/static/page.css", lambda _: style)]
         for path, method, handler in self._pages():
             endpoint = partial(self._answer, handler)
             routes += [Route(f"{prefix}{path}", endpoint, methods=[method]) for prefix in ("", "/json")]
-        starlette = Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._missing})
+        static = Mount("/static", StaticFiles(packages=[("timeveil.web", "static")]))
+        missing = dict.fromkeys((404, 405), self._missing)
+        starlette = Starlette(routes=[*routes, static], exception_handlers=missing)
         self.asgi = Guard(starlette, settings.hosts, self.doorman, self._rendered)
 
     def _pages(self) -> list[tuple[str, str, Callable[..., Any]]]:
@@ -166,16 +169,6 @@ def _form_page(request: Request) -> str:
         return "/open/"
     page = quote(re.sub("/(query|compare|signoff)$", "", re.sub("/take$", "/tradeoff", path)))
     return f"{page}?{request.url.query}" if request.url.query else page
-
-
-def _static(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name == "page.css":
-        return Response(page_style(), media_type="text/css")
-    if name not in KINDS:
-        return Response("", 404)
-    content = (files("timeveil") / "web" / "static" / name).read_text("utf-8")
-    return Response(content, media_type=KINDS[name])
 
 
 def _environment() -> Environment:

@@ -15,17 +15,18 @@ from starlette.responses import Response
 from timeveil.calendar.axis import CYCLIC
 from timeveil.domain.lines import ExploreParameters, FileForm
 from timeveil.domain.run import Columns, Files
-from timeveil.errors import InputError, ParameterError, TimeveilError, spell
+from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.jobs.typed import is_release
 from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
-from timeveil.web.answers import Page, error_data, judged, progress, to
-from timeveil.web.drafts import Draft, cards, explored_so_far, ranges
+from timeveil.web.answers import Page, judged, progress, to
+from timeveil.web.drafts import Draft, cards, ranges
 from timeveil.web.forms import Form, columns_of, fields, read_form
 from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
 from timeveil.web.work import Task, Workshop
+from timeveil.web.working import error_data
 
 FILE_FORM = {name: FileForm.table()[name] for name in ("delimiter", "encoding", "sheet")}
 LIMITS = {name: ExploreParameters.table()[name] for name in ("max_loss", "max_risk")}
@@ -141,12 +142,8 @@ class DraftPages:
         task = self._task(draft, "risk", draft.request())
         if task.state == "running":
             return progress(task, "Counting people", draft=draft.about)
-        table = draft.table.table()
-        promised = [table[name] for name in ("k", "l", "min_support") if name in table]
-        form = fields([line for line in promised if line.required], draft.all_values)
-        if task.state == "failed":
-            return self._page("risk.html", draft, error=task.error, form=form)
-        return self._page("risk.html", draft, risk=task.result, form=form)
+        outcome = {"error": task.error} if task.state == "failed" else {"risk": task.result}
+        return self._page("risk.html", draft, **outcome)
 
     # --- 4 promise --------------------------------------------------------------------------------------
     def promise(
@@ -184,22 +181,22 @@ class DraftPages:
     # --- 5 trade-off ------------------------------------------------------------------------------------
     def tradeoff(self, request: Request) -> Page:
         draft = self._draft(request)
-        explored, table = draft.explored, draft.table
+        explored = draft.explored
         data: dict[str, Any] = {
             "limits": fields(LIMITS.values(), explored),
-            "choices": list(table.explored),
+            "choices": list(draft.table.explored),
             "explored": {"name": "", "settings": "", **explored},
-            "meanings": {name: spell(table.table()[name].meaning, "job") for name in table.explored},
             "usual": ranges(draft),
         }
         if not explored:
             return self._page("tradeoff.html", draft, **data)
         job = draft.request()
         job["values"] = {**job["values"], explored["name"]: explored["settings"]}
-        task = self._task(draft, "explore", job | {name: explored.get(name) for name in LIMITS})
+        job |= {"explored": explored["name"], **{name: explored.get(name) for name in LIMITS}}
+        task = self._task(draft, "explore", job)
         if task.state == "failed":
             return self._page("tradeoff.html", draft, **data, error=task.error)
-        return self._page("tradeoff.html", draft, **data, task=task.as_dict(), **explored_so_far(task, draft))
+        return self._page("tradeoff.html", draft, **data, task=task.as_dict(), svg=task.svg, **task.result)
 
     def set_tradeoff(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)

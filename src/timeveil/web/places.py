@@ -73,9 +73,11 @@ class Places:
         placed = dict(values)
         for name, declared in table.table().items():
             if placed.get(name) and declared.opened:
-                paths = placed[name] if declared.kind == "list" else [placed[name]]
-                below = [self.name(self.inside(str(path))) for path in paths]
-                placed[name] = below if declared.kind == "list" else below[0]
+                several = declared.kind == "list"
+                below = [
+                    self.name(self.inside(str(p))) for p in (placed[name] if several else [placed[name]])
+                ]
+                placed[name] = below if several else below[0]
         for column, how in dict(placed.get("hierarchies") or {}).items():
             if not IS_RULE(str(how)):
                 placed["hierarchies"] = {**placed["hierarchies"], column: self.name(self.inside(str(how)))}

@@ -14,7 +14,6 @@ from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
 from timeveil.web.answers import Page, judged, problem, progress, to
 from timeveil.web.draft_pages import DraftPages
-from timeveil.web.drafts import explored_so_far
 from timeveil.web.forms import fields, read_form
 from timeveil.web.guard import Doorman, form_of
 from timeveil.web.places import fingerprint
@@ -52,13 +51,7 @@ class ReleasePages:
         return to(f"/task/{task.id}")
 
     def events(self, request: Request) -> Response:
-        task = self._task(request)
-        draft = self.drafts.get(request.query_params.get("draft", ""))
-
-        def shown(task: Task) -> dict[str, Any]:
-            return explored_so_far(task, draft) if task.kind == "explore" and draft is not None else {}
-
-        return StreamingResponse(events(task, shown), media_type="text/event-stream")
+        return StreamingResponse(events(self._task(request)), media_type="text/event-stream")
 
     def job_file(self, request: Request) -> Response:
         text = self._task(request).request.get("again", {}).get("job", "")
@@ -111,7 +104,6 @@ class ReleasePages:
     def set_signoff(self, request: Request) -> Response:
         folder, ledger = self._folder(request)
         form = form_of(request)
-        ledger = ledger or self.places.name(self.places.inside(form.get("ledger", [""])[0]))
         name, decision, reason = (form.get(key, [""])[0] for key in ("name", "decision", "reason"))
         task = self._ensured("judge", folder, ledger)
         task.wait(60)

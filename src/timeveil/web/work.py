@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ class Task:
         self.key, self.written = "", False  # what it is found by, and whether its release is in its place
         self.state: State = "running"
         self.step, self.share = "starting", 0.0
-        self.parts: list[Any] = []
+        self.svg = ""  # what it drew so far
         self.result: dict[str, Any] = {}
         self.error: dict[str, Any] = {}
         self._changed, self._root = threading.Condition(), root
@@ -86,8 +86,8 @@ class Task:
     def _note(self, message: Mapping[str, Any]) -> None:
         if "step" in message:
             self.step, self.share = str(message["step"]), float(message["share"])
-        elif "part" in message:
-            self.parts.append(message["part"])
+        elif "svg" in message:
+            self.svg = message["svg"]
         elif "result" in message:
             self.state, self.result, self.share = "done", message["result"], 1.0
         elif "error" in message:
@@ -102,8 +102,8 @@ class Task:
             return self.now
 
     @property
-    def now(self) -> tuple[State, str, float, int]:
-        return self.state, self.step, self.share, len(self.parts)
+    def now(self) -> tuple[State, str, float, str]:
+        return self.state, self.step, self.share, self.svg
 
     def cancel(self) -> None:
         """Stop it, kindly first; what it had not finished is gone when this returns."""
@@ -130,32 +130,29 @@ class Workshop:
     """All tasks of a server, a few of them at a time; results are kept in memory only."""
 
     def __init__(self, root: Path, most: int) -> None:
-        self._root, self._most, self._lock = root, most, threading.Lock()
+        self._root, self._most, self._lock = root, most, threading.RLock()
         self._tasks = dict[str, Task]()
         self._folder = Path(tempfile.mkdtemp(prefix="timeveil-serve-"))
 
     def start(self, kind: str, request: Mapping[str, Any]) -> Task:
         """A new task, refused if too many are running."""
         with self._lock:
-            return self._started(kind, request)
-
-    def _started(self, kind: str, request: Mapping[str, Any]) -> Task:
-        running = sum(task.state == "running" for task in self._tasks.values())
-        if running >= self._most:
-            message = f"{running} tasks are running, and no more are started at a time"
-            raise EngineError(message, hint="wait until one is done, or cancel one, and try again")
-        task = Task(kind, request, self._root, self._folder)
-        self._tasks[task.id] = task
-        for old in [t for t in self._tasks.values() if t.state != "running"][:-REMEMBERED]:
-            del self._tasks[old.id]
-        return task
+            running = sum(task.state == "running" for task in self._tasks.values())
+            if running >= self._most:
+                message = f"{running} tasks are running, and no more are started at a time"
+                raise EngineError(message, hint="wait until one is done, or cancel one, and try again")
+            task = Task(kind, request, self._root, self._folder)
+            self._tasks[task.id] = task
+            for old in [t for t in self._tasks.values() if t.state != "running"][:-REMEMBERED]:
+                del self._tasks[old.id]
+            return task
 
     def ensure(self, kind: str, request: Mapping[str, Any], version: str) -> Task:
         """The task that does this on this version of the data; one that failed before is tried again."""
         key = json.dumps([kind, request, version], sort_keys=True)
         with self._lock:
             same = (t for t in self._tasks.values() if t.key == key and t.state != "cancelled")
-            task = next(same, None) or self._started(kind, request)
+            task = next(same, None) or self.start(kind, request)
             task.key = key
         if task.wait(1.0) and task.state == "failed":
             task.key = ""
@@ -175,11 +172,11 @@ class Workshop:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def events(task: Task, shown: Callable[[Task], Mapping[str, Any]]) -> Iterator[str]:
+def events(task: Task) -> Iterator[str]:
     """What changes of a task, as server-sent events, until it is over."""
     seen: object = None
     while True:
-        yield f"data: {json.dumps({**task.as_dict(), **shown(task)})}\n\n"
+        yield f"data: {json.dumps({**task.as_dict(), 'svg': task.svg})}\n\n"
         if task.state != "running":
             return
         seen = task.wait(10.0, seen or task.now)

@@ -65,21 +65,24 @@ def risk(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 
 def explore(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
-    """What several settings of a parameter cost and give, each as soon as it is known."""
-    from timeveil.explore.exploration import exploration_sentences
+    """What several settings of a parameter cost and give; the curve so far after each."""
+    from timeveil.explore.exploration import Exploration, Setting, exploration_sentences
     from timeveil.jobs.publish import arguments, source_of
+    from timeveil.web.curve import curve
 
-    run = run_of(request)
+    run, settings = run_of(request), list[Setting]()
     limits = {name: request[name] for name in ("max_loss", "max_risk")}
-    exploration = tv.explore(
-        method_of(run.table),
-        source_of(run),
-        run.roles,
-        progress=_progress(say),
-        each=lambda setting: say({"part": setting.as_dict()}),
-        **limits,
-        **arguments(run),
-    )
+    loss = next(iter(part(run.model, "judges.tradeoff").Tradeoff.losses))
+
+    def draw(setting: Setting) -> None:
+        settings.append(setting)
+        in_order = tuple(sorted(settings, key=lambda each: each.value))
+        say({"svg": curve(Exploration(run.model, request["explored"], in_order, loss, **limits))})
+
+    listening: Any = {"progress": _progress(say), "each": draw}
+    method, table = method_of(run.table), source_of(run)
+    exploration = tv.explore(method, table, run.roles, **listening, **limits, **arguments(run))
+    say({"svg": curve(exploration, finished=True)})
     return {"exploration": exploration.as_dict(), "sentences": exploration_sentences(exploration)}
 
 
@@ -185,8 +188,8 @@ def _shown(summary: Any) -> dict[str, Any]:
     return {**words, "table": table, "svg": summary.picture and summary.picture.svg(1)}
 
 
-def _error(cause: Exception) -> dict[str, Any]:
-    """What went wrong, safe to show: of a foreign exception only its type."""
+def error_data(cause: Exception) -> dict[str, Any]:
+    """An error as pages show it, parameters as a form names them; of a foreign exception only its type."""
     if isinstance(cause, MemoryError):
         message, hint = "there is not enough memory for this table", 'use {engine="duckdb"}'
         cause = InternalError(message, hint=hint)
@@ -222,7 +225,7 @@ def main() -> None:
     try:
         say({"result": TASKS[request["kind"]](request, say)})
     except Exception as cause:  # noqa: BLE001 (whatever it is, the page says so)
-        say({"error": _error(cause)})
+        say({"error": error_data(cause)})
     out.close()
 
 
