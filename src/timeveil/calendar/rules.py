@@ -15,16 +15,12 @@ from typing import Any, Literal
 import numpy as np
 
 from timeveil.calendar import civil
-from timeveil.calendar.civil import DAY, GAP, HOUR, MINUTE, WEEK, Clock, Ints, as_ints
+from timeveil.calendar.civil import DAY, GAP, MINUTE, WEEK, Clock, Ints, as_ints
 from timeveil.calendar.granularity import Edges, Rule
 
 MONDAY, SUNDAY = -3 * DAY, -4 * DAY  # the Monday and the Sunday before 1970-01-01, as civil seconds
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONDAY_TO_FRIDAY = (0, 1, 2, 3, 4)
-_UNITS: dict[str, tuple[tuple[str, int], ...]] = {
-    "seconds": (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1)),
-    "months": (("year", 12), ("month", 1)),
-}
 _MONTH_FORMS = {1: "{:04}-{:02}", 3: "{:04}-Q{}", 6: "{:04}-H{}", 12: "{:04}", 120: "{:04}s"}
 """Labels of whole months, quarters, half-years, years and decades, by their number of months."""
 
@@ -370,4 +366,5 @@ def _time_labels(start: Ints, width: int) -> list[str]:
 
 def _largest_unit(clock: str, length: int) -> tuple[str, int]:
     """The largest unit of which a length is a whole number, with its size."""
-    return next((name, size) for name, size in _UNITS[clock] if length % size == 0)
+    units = reversed(civil.UNITS.items())
+    return next((name, size) for name, (line, size) in units if line == clock and length % size == 0)

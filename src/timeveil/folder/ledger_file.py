@@ -148,12 +148,15 @@ def ledger_rows(ledger: Ledger) -> tuple[pa.Schema, Iterator[pa.Table]]:
         "facts": dict(ledger.facts),
     }
     schema = pa.schema(fields, metadata={KEY: json.dumps(description)})
+    width = len(entries.schema)
     # Both cut at the same rows, so that neither needs to be in memory as a whole.
-    pieces = (blocks(table.to_batches(), table.schema) for table in (entries, original))
-    rows = (
-        pa.table([*left.columns, *right.columns], schema.names) for left, right in zip(*pieces, strict=True)
+    halves = (
+        blocks(entries.to_batches(), pa.schema(fields[:width])),
+        blocks(original.to_batches(), pa.schema(fields[width:])),
     )
-    return schema, (table.cast(schema) for table in rows)
+    return schema, (
+        pa.table([*left.columns, *right.columns], schema) for left, right in zip(*halves, strict=True)
+    )
 
 
 def write_rows(schema: pa.Schema, rows: Iterable[pa.Table], file: Any) -> None:

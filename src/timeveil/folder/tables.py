@@ -55,7 +55,7 @@ def write_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: Any,
 
 def written_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
     """Rows in their written types and spellings."""
-    for block in blocks(_in_types(batches, schema), schema):
+    for block in blocks(batches, schema):
         rows = block
         # Without bits that no cell shows: the sign of zero, and the number in a NaN.
         for position, field in enumerate(schema):
@@ -89,7 +89,7 @@ def have_same_rows(
     left: Iterable[pa.RecordBatch], right: Iterable[pa.RecordBatch], schema: pa.Schema
 ) -> bool:
     """Whether two tables have equal rows in equal order, however they are cut into batches."""
-    pairs = zip_longest(*(blocks(_in_types(batches, schema), schema) for batches in (left, right)))
+    pairs = zip_longest(blocks(left, schema), blocks(right, schema))
     return all(a is not None and b is not None and _comparable(a).equals(_comparable(b)) for a, b in pairs)
 
 
@@ -220,31 +220,22 @@ def opened_table(folder: Path, schema: pa.Schema, entry: Mapping[str, Any]) -> T
 
 
 def blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The same rows in tables of exactly `BLOCK_ROWS` rows, the last one shorter.
+    """The same rows in these types, in tables of exactly `BLOCK_ROWS` rows, the last one shorter.
 
-    Where a batch ended depends on the run that made it, so no file is cut there.
+    Where a batch ended depends on the run that made it, so no file is cut there. Dictionaries are decoded, as
+    they may have values that no row has.
     """
-    size, count = BLOCK_ROWS, 0
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        start = 0
-        while count + batch.num_rows - start >= size:
-            waiting.append(batch.slice(start, size - count))
-            start += size - count
-            yield pa.Table.from_batches(waiting, schema)
-            waiting, count = [], 0
-        if start < batch.num_rows:
-            waiting.append(batch.slice(start))
-            count += batch.num_rows - start
-    if waiting:
-        yield pa.Table.from_batches(waiting, schema)
-
-
-def _in_types(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Batches in their written types; dictionaries are decoded, as they may have values that no row has."""
+    waiting, count = list[pa.RecordBatch](), 0
     for batch in batches:
         columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        waiting.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+        count += batch.num_rows
+        while count >= BLOCK_ROWS:
+            rows = pa.Table.from_batches(waiting, schema)
+            yield rows.slice(0, BLOCK_ROWS)
+            waiting, count = rows.slice(BLOCK_ROWS).to_batches(), count - BLOCK_ROWS
+    if count:
+        yield pa.Table.from_batches(waiting, schema)
 
 
 def guarded(texts: pa.Array) -> pa.Array:
