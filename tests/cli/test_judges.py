@@ -243,7 +243,7 @@ def test_nothing_is_exact_where_rows_were_withheld(cli: Cli, here: Path) -> None
         file.write("gina,2024-01-02,30,ok\n")
     assert cli(f"generalize-time visits.csv --out out {ROLES} --k 2 --suppress 0.1 --quiet").code == 0
     said = cli("query out --between 2024-01-01 2024-01-08")
-    assert said.out == "6 rows, between 6 and 7, as a row was withheld\n"
+    assert said.out == "6 rows, between 6 and 7, as 1 was withheld\n"
     told = json.loads(cli("query out --json").out)
     assert told == {"value": 12.0, "low": 12.0, "high": 13.0, "of": "original"}
 

@@ -84,7 +84,7 @@ DAMAGES = [
     Damage("an extra file", "file-extra", "`notes.txt` does not", lambda f: (f / "notes.txt").touch()),
     Damage("a hidden file", "file-extra", "`.secret` does not", lambda f: (f / ".secret").touch()),
     Damage("an extra folder", "file-extra", "`more` does not belong", lambda f: (f / "more").mkdir()),
-    Damage("a manifest of another form", "file-form", "`release.json` is not written as", _spaced),
+    Damage("a manifest of another form", "file-form", "the manifest is not written as", _spaced),
     Damage(
         "a missing manifest",
         "folder-missing",
