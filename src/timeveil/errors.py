@@ -17,8 +17,6 @@ counts and row numbers, never a cell value. `code` is stable; each has a section
 `docs/reference/errors.md`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -9,8 +9,6 @@ ones, all moved by one shift that is possible.
 Cost: for each person tried one look at the rows within reach of a known time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

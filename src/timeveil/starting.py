@@ -8,8 +8,6 @@ multiplied in one thread. And Arrow would load pandas, for longer than many comm
 list is one of its columns.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -5,8 +5,6 @@ the safer role is proposed: a column that outsiders may know is protected, and o
 pseudonym is left out.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence

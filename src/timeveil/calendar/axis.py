@@ -7,8 +7,6 @@ The zone database is read through `zoneinfo`. Offsets change a few times a year 
 as segments and looked up for whole arrays at once.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 from bisect import bisect_left
 from dataclasses import dataclass

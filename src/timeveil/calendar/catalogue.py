@@ -1,7 +1,5 @@
 """The granularities that come with timeveil, and how names are looked up."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

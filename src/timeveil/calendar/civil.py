@@ -4,8 +4,6 @@ Civil time is an integer: seconds since 1970-01-01 00:00 on the wall clock, with
 zone. All arithmetic floors, so times before 1970 need no special care.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -5,8 +5,6 @@ A definition may take a name of the catalogue whose bounds are a matter of choic
 checked by the same functions (`rule_from`).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches

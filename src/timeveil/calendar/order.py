@@ -7,8 +7,6 @@ after which the two repeat together, at most one Gregorian cycle of 400 years an
 lists of boundaries are compared over their own range, and holidays are always within it. Answers are cached.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from math import lcm

@@ -4,8 +4,6 @@ Each says where its granules begin and end (`edges`) and what they are called (`
 the same for all and is in `timeveil.calendar.granularity`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise

@@ -5,8 +5,6 @@ the method needs one array: the first observed base granule in the same granule.
 out on the distinct days only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

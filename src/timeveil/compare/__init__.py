@@ -6,8 +6,6 @@ Folders cannot show whether releases are of the same data. A ledger holds the or
 the same table have equally many rows, and the same values in every column that they share, in any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

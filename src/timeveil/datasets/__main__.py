@@ -1,7 +1,5 @@
 """Write the tables of all four models to a new folder: `python -m timeveil.datasets DIR`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

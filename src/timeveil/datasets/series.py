@@ -4,8 +4,6 @@ Those of the paper are pieces of a random walk, uniform noise, and strings of sy
 section 7); each has the columns `record`, `q01`, `q02`, … and the sensitive `s`.
 """
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import numpy as np

@@ -3,8 +3,6 @@
 At the end is what all generators have in common: sizes, skewed draws, labels, identifiers.
 """
 
-from __future__ import annotations
-
 import zoneinfo
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Promises as values. Each names the model whose judges check it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args

@@ -1,7 +1,5 @@
 """Tables of parameters that several commands share, and lines that the tables of several methods do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import suppress

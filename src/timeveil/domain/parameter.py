@@ -11,8 +11,6 @@ number, `float` a number, `bool` on or off, `Literal[...]` one of several words,
 `off` where it is not the default.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import typing

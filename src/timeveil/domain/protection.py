@@ -4,8 +4,6 @@ A person *holds* a value of a column if one of their rows in the group has it. A
 Each promise has one spelling as text, which options, job files and manifests share: `at-most:1/3`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

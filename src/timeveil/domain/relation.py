@@ -1,7 +1,5 @@
 """The data as read, typed and with its roles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar

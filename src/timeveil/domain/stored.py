@@ -5,8 +5,6 @@ whatever the process dies of. What exists and can be locked has no owner any mor
 such locks, nothing is removed but empty folders.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

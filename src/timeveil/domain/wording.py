@@ -1,7 +1,5 @@
 """Numbers with their nouns and lists of names in messages and reports, and the progress of long work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 

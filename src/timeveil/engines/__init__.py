@@ -3,8 +3,6 @@
 Each engine is a module of this package, imported only when asked for: `open_events`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module

@@ -9,8 +9,6 @@ Cost: one external sort of the rows per combination of levels, then what a part 
 memory; rows that share all published quasi-identifiers are in one part, however many they are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

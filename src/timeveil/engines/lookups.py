@@ -1,7 +1,5 @@
 """Statements in SQL, and what databases spell in their own ways."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Counting inside PostgreSQL, in one transaction; see `sql` for the statements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

@@ -8,8 +8,6 @@ statement, from a lookup table of them all that every executor has.
 Rows are published by the executors, each a part of the files, after one sort of what is published.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

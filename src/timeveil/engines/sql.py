@@ -12,8 +12,6 @@ ordering of these, then a grouping per granularity, most of them of few groups o
 all rows where they are published.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 This is the judges' own counting: nothing in it is shared with the methods that make releases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain

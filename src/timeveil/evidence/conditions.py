@@ -9,8 +9,6 @@ A published label can be asked for as well. It is counted exactly where the mani
 the column is spelt like a value (`distinct_labels`); where it does not, either may be meant.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence

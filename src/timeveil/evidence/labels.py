@@ -1,7 +1,5 @@
 """Generalised columns whose labels are of several levels: what each contains and hides."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

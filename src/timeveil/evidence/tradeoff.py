@@ -1,7 +1,5 @@
 """What settings and releases are compared by; each model has its own losses, and what differs."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar

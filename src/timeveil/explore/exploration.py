@@ -1,7 +1,5 @@
 """The result of a sweep: its settings, the knee, what stays within the limits; in words and as a picture."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

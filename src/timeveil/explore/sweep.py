@@ -4,8 +4,6 @@ Every setting is a run of the method itself, in memory, verified, measured and a
 the numbers are kept. Settings run in parallel threads; the result does not depend on how many there are.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import threading

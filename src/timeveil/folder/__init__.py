@@ -1,7 +1,5 @@
 """Releases and ledgers in folders and files, or in a database: written whole or not at all, opened warily."""
 
-from __future__ import annotations
-
 import os
 
 from timeveil.domain.judgement import Verdict

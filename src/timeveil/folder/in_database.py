@@ -7,8 +7,6 @@ Somebody else may have written what is opened: only plain tables with columns of
 because a view, a policy or a type of the database's own would run statements of theirs with our rights.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager

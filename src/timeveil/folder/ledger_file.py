@@ -4,8 +4,6 @@ Its columns are those of the ledger's table, then the original columns as `origi
 mappings and facts are JSON in the file's metadata.
 """
 
-from __future__ import annotations
-
 import base64
 import errno
 import io

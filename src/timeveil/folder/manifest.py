@@ -4,8 +4,6 @@ It names the type of every column. A written table has fewer types than memory: 
 laid out, so that Parquet and CSV files of the same release open with the same types.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

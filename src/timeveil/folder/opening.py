@@ -4,8 +4,6 @@ The folder of a stream in service has one release folder per slot, which are rea
 named after labels and values, so that no two share a name and none leads elsewhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping, Sequence

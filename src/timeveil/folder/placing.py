@@ -8,8 +8,6 @@ is replaced, the two folders change places, and what was the old one is removed 
 cannot do this is found out before any work is done, and nothing is replaced there.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

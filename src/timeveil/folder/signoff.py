@@ -5,8 +5,6 @@ so that a release that is replaced has none. Names are stated, not checked: anyo
 add a line, and those who need proof of identity sign the printed report.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

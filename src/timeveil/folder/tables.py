@@ -7,8 +7,6 @@ an empty cell; empty text is a pair of quotes. A list is text: numbers with blan
 JSON array.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

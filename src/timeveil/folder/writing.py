@@ -3,8 +3,6 @@
 A release is written into a hidden folder, read back, compared, verified, and only then put in its place.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The four models, each in a folder of its own: parameters, evidence, method, judges, words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType

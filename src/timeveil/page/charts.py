@@ -1,7 +1,5 @@
 """The charts of all models: bars, columns, pairs of columns, candidates; and the order of granularities."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

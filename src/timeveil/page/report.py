@@ -4,8 +4,6 @@ A report is rendered as text, as JSON, and as one HTML page that needs nothing b
 font, no address to call. The other two are pages of text for a terminal.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

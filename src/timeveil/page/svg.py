@@ -5,8 +5,6 @@ rendered once: alone, with the stylesheet inside, or inside a page that has the 
 passes through `text`, `Picture` or `title`, which escape it; no script, font or address is ever needed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Text is plain, with names from the data in backquotes: `name` and `quoted` put t
 not show, or that turn the direction of writing, are written out, so that no name can pass for anything else.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 

@@ -13,8 +13,6 @@ list of its items. People are counted, so an item that somebody has twice is ref
 nobody has two transactions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 

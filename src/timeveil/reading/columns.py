@@ -1,7 +1,5 @@
 """Columns on their way in: plain types, decimal commas, and rows with a fault."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import lru_cache

@@ -8,8 +8,6 @@ which includes Latin-1, unless other cells are UTF-8.
 What pyarrow accepts but we do not (zero bytes, a quote that never closes) is noticed in the cells it returns.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Sequence

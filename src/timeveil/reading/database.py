@@ -5,8 +5,6 @@ password comes from PGPASSWORD, ~/.pgpass or a service, never from the address: 
 saved in jobs. The server's own messages quote data and are replaced.
 """
 
-from __future__ import annotations
-
 import re
 import weakref
 from collections.abc import Iterator, Sequence

@@ -13,8 +13,6 @@ read. Or the user says how dates are written, with a format such as `%d/%m/%y`; 
 directive.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Columns as arrays: measured values as floats, all other values as small whole numbers (codes)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

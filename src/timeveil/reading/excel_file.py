@@ -6,8 +6,6 @@ and a text of its own for every cell. So what a workbook unpacks to, how far apa
 its texts become is counted from its bytes first.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import zipfile

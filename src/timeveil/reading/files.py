@@ -6,8 +6,6 @@ checked before a file is read. `TIMEVEIL_LIMITS` sets others, for Python and the
 `unpacked=8GB,columns=500000`; a job file cannot. Nothing that exists is ever overwritten.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -4,8 +4,6 @@ What `read` checks row by row is counted there. Of people and sensitive values, 
 plainly written come to the client, which compares their spellings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

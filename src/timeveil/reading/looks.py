@@ -1,7 +1,5 @@
 """What a column looks like: the words of its name, the kind of its values, how they could be coarsened."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -5,8 +5,6 @@ Rows come file by file, and a file of an object store is on this machine only wh
 folder. All files need the same columns; the error names the file that differs.
 """
 
-from __future__ import annotations
-
 import glob
 import re
 import shutil

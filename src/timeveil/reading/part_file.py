@@ -3,8 +3,6 @@
 The functions are sent to the executors by value, which so need Python and PyArrow, and nothing of timeveil.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

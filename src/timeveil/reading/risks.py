@@ -8,8 +8,6 @@ in `accept_risk`; a nearly unique sensitive column is warned about. Decision 19 
 Where nothing can be promised about two releases together, people who are in both are refused.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Where statements in SQL run: in a database, or in Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

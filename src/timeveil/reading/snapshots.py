@@ -4,8 +4,6 @@ Most have the columns and types of the one before, plain letters and nothing tha
 shows at a glance, for a fraction of what reading takes; any doubt is left to `read`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

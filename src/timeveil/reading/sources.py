@@ -1,7 +1,5 @@
 """Where a table comes from: a file, a folder of files, or an object that another library made."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import re

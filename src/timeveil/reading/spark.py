@@ -7,8 +7,6 @@ after that sees the same rows, whatever happens to the table or to an executor. 
 numbers, which no time zone of a session changes. Spark's own messages quote data and are replaced.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import sys

@@ -6,8 +6,6 @@ ledger. What `read` refuses row by row is counted by statements. Executors run t
 that timeveil is installed on their machines, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -10,8 +10,6 @@ but signs whose form carries their meaning stay: 10² is not 102. Most columns c
 which their bytes show at once; of the others, only distinct values are looked at.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

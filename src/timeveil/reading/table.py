@@ -8,8 +8,6 @@ is) is noted while rows pass and reported after the last one, so that a table re
 read in batches give the same result.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,8 +8,6 @@ list of plain values is a list of texts, such as the items of a transaction. The
 and say which hold lists.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import json

@@ -12,8 +12,6 @@ Anything finer than a millisecond is cut off, towards the past. As text, times a
 `dates`. Whole numbers without a unit are dates if all of them are, written YYYYMMDD.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal

@@ -5,8 +5,6 @@ The partition is made top-down, as in Mondrian (LeFevre et al. 2006) over value 
 least k rows and no sensitive value in more than 1 in l. Nothing depends on the order of rows or on codes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

@@ -4,8 +4,6 @@ Pictures are images of their own and a report is a page of its own, so that noth
 notebook's style. Names and cells are escaped. Nothing of a ledger is shown.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from functools import singledispatch

@@ -6,8 +6,6 @@ A slot is stored in the state file in the same transaction as the state that mad
 its folder, then marked. A run that starts after a crash first writes what was stored and not marked.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext

@@ -8,8 +8,6 @@ What follows from a batch is stored in one transaction, with the position after 
 taken is put into quarantine with the reason.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ never changes. Writing a slot again is harmless as long as it is the same slot: 
 whether the last folder was written, so it is compared with what was to be written.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

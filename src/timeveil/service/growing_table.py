@@ -5,8 +5,6 @@ key can show after a larger one. So the largest key is looked at first, then who
 keys up to it are read once all of those are done. Reading needs no right besides SELECT.
 """
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from typing import Any

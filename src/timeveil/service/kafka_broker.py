@@ -5,8 +5,6 @@ order, by an idempotent producer, and the last one there says what was sent befo
 lets the user in (SASL over TLS); KAFKA_CONFIG names a private file of settings, one `name=value` a line.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

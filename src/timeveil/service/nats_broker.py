@@ -5,8 +5,6 @@ Messages are read by their number in the stream, with a consumer that the server
 NATS_PASSWORD, NATS_TOKEN or NATS_CREDS (a file) let the user in.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

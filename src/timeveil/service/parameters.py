@@ -1,7 +1,5 @@
 """The parameters of a stream in service. A state file resumes under those it was made with."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

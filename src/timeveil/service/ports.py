@@ -5,8 +5,6 @@ a sink knows a slot by its name, so that one sent again is recognised. A passwor
 Messages of brokers and their drivers may quote data and are replaced.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Records of a broker: how one is read from a message, how several become a table, and which are to blame."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Entries are read by their number. A slot is an entry of `key`, or `key:<stream>`
 entry and adds the next, so that nothing comes between.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

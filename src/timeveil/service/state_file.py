@@ -12,8 +12,6 @@ SQLite checks its integrity when it is opened. Files of version 2 also have a co
 those before version 4 get the tables for records of a broker when a publisher opens them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -4,8 +4,6 @@ A status is private, because it reveals how much was withheld. The numbers for P
 does and not what it withholds: so anyone on this machine may read them, on the loopback address only.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What a page answers: a template with data, another address, or an error in words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Pages are made on the server from data that is also their JSON: `/json/...` is t
 small script of our own draws progress; without it every form works all the same.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

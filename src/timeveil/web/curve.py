@@ -1,7 +1,5 @@
 """The trade-off of a parameter as a curve, drawn as it is computed."""
 
-from __future__ import annotations
-
 from timeveil.explore.exploration import Exploration, Setting
 from timeveil.page import svg
 from timeveil.page.svg import RELEASE, RISK, Panel, Picture

@@ -4,8 +4,6 @@ Pages call `jobs` in processes of their own and never a method. A draft is what 
 lives in memory. Every change of it has a number, so that a form of another tab cannot overwrite a later one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

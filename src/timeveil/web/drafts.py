@@ -1,7 +1,5 @@
 """A draft: what the user has chosen so far, and how pages show it."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path

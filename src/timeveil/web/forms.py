@@ -4,8 +4,6 @@ A new parameter appears in its form by itself: the kind of its values says which
 is its help. What a form sends is read as the command line would read it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any

@@ -6,8 +6,6 @@ any page sees it if its `Host` is not ours (a name that was pointed at this mach
 something without the token that only our forms have.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping

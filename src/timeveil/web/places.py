@@ -1,7 +1,5 @@
 """Paths below one folder: what a page may name, and what it shows of a folder. Links that lead out do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

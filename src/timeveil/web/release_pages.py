@@ -1,7 +1,5 @@
 """The pages of tasks and releases: progress, the result, judging any folder, and sign-off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

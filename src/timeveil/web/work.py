@@ -5,8 +5,6 @@ has so far, and at its end the result or the error. Its input stays open as long
 that ends, by a kill as well, the process stops itself the way that leaves nothing behind.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ Everything is done by `jobs`, as for the command line. The end of stdin means th
 the process leaves by the way that removes temporary files, and so does it when it is asked to stop.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Where a row was published follows from the published intervals and values, not from the ledger's groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The parameters of `generalize_time` (Mascetti et al. 2006), one line each."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass

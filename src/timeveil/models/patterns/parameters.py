@@ -1,7 +1,5 @@
 """The parameters of `sanitize_patterns` (Revathi; channels after Atzori et al. 2008), one line each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """The parameters of `anonymize_series` (Shou et al. 2013), one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self

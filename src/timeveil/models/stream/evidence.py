@@ -4,8 +4,6 @@ Each part is computed when first needed, and once. The slot that a record belong
 time; where it was published is what the ledger lists.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

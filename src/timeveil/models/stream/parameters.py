@@ -1,7 +1,5 @@
 """The parameters of streams (Wang et al. 2010), at once, by `push` or in service, one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal

@@ -5,8 +5,6 @@ granule behind it. No label is trusted: its text only suggests where to look, an
 give exactly that label there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress

@@ -7,8 +7,6 @@ what remains (combinatorial refinement, Chhillar et al. 2025). Nobody is found b
 group remain in what is left of it, so that they are still k.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

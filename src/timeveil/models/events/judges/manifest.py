@@ -4,8 +4,6 @@ A recipient cannot count the candidates again. Their numbers must fit together, 
 that may be withheld, with the chosen granularity, and with the counts of what was published.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

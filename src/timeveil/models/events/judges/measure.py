@@ -5,8 +5,6 @@ A window is around a random row, between one step of the resolution of the times
 long; lengths of every magnitude are equally likely. Half of the windows ask for a quasi-identifier as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple

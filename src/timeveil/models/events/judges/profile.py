@@ -5,8 +5,6 @@ share each (quasi-identifiers, granule)? Next to it is the number that counting 
 with many rows makes a small group look safe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

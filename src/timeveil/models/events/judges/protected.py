@@ -5,8 +5,6 @@ many different values, and as many rows with another than its commonest, as its 
 ledger, the holders of every value are counted in every group, and the whole table's, from the original rows.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

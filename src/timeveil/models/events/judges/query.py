@@ -6,8 +6,6 @@ granule evenly over it. A granule without a start or an end has no width: half o
 A label of a generalised column may or may not contain what is asked for, taken to be independent of the time.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -5,8 +5,6 @@ recognised anew: two rows are one event if they have the same person and the sam
 is none, the same cells throughout; of several rows that are alike the first is paired with the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

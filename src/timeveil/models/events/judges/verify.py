@@ -6,8 +6,6 @@ the ledger the definition itself is checked: every original row that was not wit
 intervals and values; then people are counted per class, and these rows must be the published ones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

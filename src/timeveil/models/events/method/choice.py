@@ -11,8 +11,6 @@ bits, and the levels that a hierarchy may go up to.
 Cost: every way that may matter is counted once, for all measures.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -18,8 +18,6 @@ Both are counted as withheld; at `suppress` 0 only a granularity that needs neit
 Cost: events of all releases are numbered once, in memory; each granularity sorts the visits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias

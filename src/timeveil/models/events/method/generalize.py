@@ -12,8 +12,6 @@ Where we depart from the print
 Cost: one sort of the rows per combination of hierarchy levels, then one scan per granularity.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

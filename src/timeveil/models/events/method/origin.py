@@ -1,7 +1,5 @@
 """Time since the first row of each person, or since a date of the row, instead of the calendar's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

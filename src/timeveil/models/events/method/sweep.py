@@ -17,8 +17,6 @@ Cost: per step one sort of the visits still open in gatherings of at least k vis
 be too small are settled one gathering at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

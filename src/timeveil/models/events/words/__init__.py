@@ -1,7 +1,5 @@
 """The words about a release of events: column names and counts from manifest and ledger, never a value."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Mapping, Sequence

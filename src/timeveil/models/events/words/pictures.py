@@ -1,7 +1,5 @@
 """Pictures of a release of events: an attack, group sizes, and granularities."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

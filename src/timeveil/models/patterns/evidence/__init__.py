@@ -4,8 +4,6 @@ Every pattern is a list of known items in order, at most one of each instant; no
 are in the order of their length and then of their items, the empty pattern first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -6,8 +6,6 @@ whatever the release promises, and works out first what follows from that. All m
 computing every cell of every maximal box; a group that is not maximal is a sum of such cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

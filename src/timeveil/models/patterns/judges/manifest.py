@@ -1,7 +1,5 @@
 """The closed shape of a pattern release's manifest, and whether it agrees with itself and the columns."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pyarrow as pa

@@ -9,8 +9,6 @@ pattern another; of the series with the letter, the share that the symbol covers
 independently at each instant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product

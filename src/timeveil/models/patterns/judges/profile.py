@@ -4,8 +4,6 @@ Patterns that enough people have are counted, and the counts added and subtracte
 `attack` does it. Beside it: how few people have the items that an outsider knows of somebody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -9,8 +9,6 @@ Patterns mined from a series release have its letters, which were cut anew from 
 letters there are no bounds, nor where a release of series does not state its origin.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -18,8 +18,6 @@ combination of the counts of those instants, and the group without any one of th
 the same with the other symbols at an instant follow together.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -1,7 +1,5 @@
 """What settings and releases of patterns are compared by."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

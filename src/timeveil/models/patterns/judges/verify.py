@@ -10,8 +10,6 @@ are empty or have at least k people, so have those of all boxes (cell theorem). 
 all have these counts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -14,8 +14,6 @@ Cost: one transform over the cells of each maximal box, whatever the number of r
 set of its own, so a box has no more cells than the family has sets.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ Where we depart from the print
 Cost: mining, and what `channels` says of finding small groups.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

@@ -26,8 +26,6 @@ series, a symbol is left at every instant; k rows are added for each merger; all
 not, and the empty set.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Texts hold column names and numbers, never an item. Only on request does a run n
 true counts reveal; these sentences are for the custodian alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

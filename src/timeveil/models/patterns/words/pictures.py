@@ -5,8 +5,6 @@ dotted where a pattern does not name the instants between. Patterns of baskets a
 their items.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The series of an original, read anew: nothing here is shared with the methods."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ Where values were changed for l, no more may differ than l made necessary: in a 
 as many as it occurs more often than n / l (Shou et al. 2013, §5.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal

@@ -18,8 +18,6 @@ the same along the best warping, in which an instant may meet several that follo
 rows times the square of the instants.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Quasi-identifiers beside series, their labels and what these leave; what all series of a person show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

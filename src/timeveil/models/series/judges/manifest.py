@@ -1,7 +1,5 @@
 """The closed shape of a series release's manifest, and whether it agrees with itself and with its table."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pyarrow as pa

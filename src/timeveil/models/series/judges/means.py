@@ -5,8 +5,6 @@ the series. The steps 0, 1, n - 1 and n are not published: there one series coul
 all from a bound. Equal bounds are the mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The outsider knows neighbouring instants of a series, each rounded to some digits, at up to 20 places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -7,8 +7,6 @@ the values that its symbols allow show which series surely fit and which may. Su
 question. An instant left out of a customised release is replaced by what can be estimated of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias

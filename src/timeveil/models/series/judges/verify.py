@@ -4,8 +4,6 @@ The table shows it: any recipient can count the rows of every group, and of ever
 shows also that each row is one series, as it was before (`definition`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pair that a method returns: groups, patterns and attributes as a release and its ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ Where we depart from the print
     Of categories, and of numbers with few different values, cells are formed to differ (`grouping`).
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 

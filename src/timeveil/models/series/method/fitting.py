@@ -6,8 +6,6 @@ line through V. The fit alternates between that line and the nearest symbols tha
 changes one instant at a time while that helps. A pattern is flat where constant series prevail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -16,8 +16,6 @@ value and must take all but B - t of it. With several columns a cut that spoils 
 Cost: O(n log n) for each cut of all series, times the instants, and one more refining of `adaptive`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

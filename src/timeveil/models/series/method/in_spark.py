@@ -4,8 +4,6 @@ Executors cut the series, read from the files of the cluster, into the parts tha
 part together by one shuffle, and run the method on it. The driver has the series in memory to publish them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any

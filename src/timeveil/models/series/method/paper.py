@@ -26,8 +26,6 @@ Cost: a few sorts, per level, of the series still in the tree; for KAPRA also su
 bucket, times the instants.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

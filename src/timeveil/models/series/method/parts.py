@@ -12,8 +12,6 @@ many parts as asked for (a coarse k-d tree). Shapes are cut where patterns are p
 are. A part has at least `LEAST_SHARE` times k series, so that few are far from all others of their part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

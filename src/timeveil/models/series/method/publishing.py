@@ -11,8 +11,6 @@ Where we depart from the print
 Cost: that of the method; reading, envelopes and ordering are a few sorts of the series.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The words about a series release: its facts, its losses, and what attacks find."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

@@ -4,8 +4,6 @@ A pattern says how a series runs, not how high: of all heights and depths that f
 middle is drawn. With the ledger a picture also shows the originals, is private, and says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

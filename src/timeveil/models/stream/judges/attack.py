@@ -27,8 +27,6 @@ Generalised groups are attacked like buckets: the adversary is assumed to know w
 Labels show nobody's quasi-identifiers, so that correlation can only be learnt from what labels contain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias

@@ -5,8 +5,6 @@ in all rows. With the ledger, people are counted, and every label must be one of
 mapping of the run and by what the label says of itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

@@ -3,8 +3,6 @@
 The sentences about all that a stream can violate are here too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any

@@ -6,8 +6,6 @@ are then put into buckets, as many per slot as the release has for as many recor
 compared, not bucketing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

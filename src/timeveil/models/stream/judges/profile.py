@@ -4,8 +4,6 @@ A slot is eligible for an l if no sensitive value is held by more than 1 in l of
 records of a slot with the same quasi-identifiers have one value, anyone who knows them knows it for certain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

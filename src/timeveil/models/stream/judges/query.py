@@ -15,8 +15,6 @@ in a quarter of the cases. Every way of publishing answers as `answer` would: ex
 published exactly, and through the buckets where not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -10,8 +10,6 @@ their records were drawn at random cannot be checked from any outcome. People wh
 slot to slot; a recipient sees only that buckets list each value once and how many counterfeits there are.
 """
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

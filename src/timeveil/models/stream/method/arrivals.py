@@ -4,8 +4,6 @@ Slots are whole numbers without holes, each with a label. Where times are slot n
 are; else a granularity says which slot a time is in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache

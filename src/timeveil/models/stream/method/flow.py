@@ -4,8 +4,6 @@ Slots arrive in order. `arrive` takes some in and returns the slots that became 
 remaining ones. Records are numbers: `publisher` knows their rows.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence

@@ -17,8 +17,6 @@ waits, or is withheld, whole.
 Cost: per slot its records, and per packet the different values of its slot.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -20,8 +20,6 @@ Where we depart from the print
 Cost: one look-up per record. Memory: all people followed, or those of the last `forget_after` slots.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 

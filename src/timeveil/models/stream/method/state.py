@@ -5,8 +5,6 @@ it was made with and no others. States of version 1 held the published records o
 cells in the order of arrival; they resume too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -3,8 +3,6 @@
 How many records were moved and withheld is private: it comes from the ledger, and only the custodian sees it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

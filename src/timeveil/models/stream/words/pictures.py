@@ -1,7 +1,5 @@
 """Pictures of a stream release: attacks, buckets, counts over time, and errors of window counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
