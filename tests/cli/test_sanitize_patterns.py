@@ -118,7 +118,7 @@ def test_small_groups_are_told_only_if_asked(cli: Cli) -> None:
     assert "exactly" not in plain.out
     Path("out").rename("first")
     told = cli(f"{BASKETS} {PROMISE} --explain")
-    assert "Private, from the true counts: from" in told.out
+    assert "Private, from the true counts: exactly" in told.out
     assert "people have" in told.out or "person has" in told.out
 
 

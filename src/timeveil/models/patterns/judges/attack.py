@@ -129,7 +129,7 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     risk_before, traced = _exposure(groups_before, bits, people)
     risk_after, _ = _exposure(groups_after, bits, people)
     numbers = (published.number - 1, len(groups_before), len(groups_after), traced, risk_before, risk_after)
-    examples = tuple(_examples(before, groups_before, k, original.names))
+    examples = _examples(before, groups_before, k, original.names)
     beyond = solved = None
     if adversary.bounds:
         # Fewer than the smallest support have what is not published; virtual people may have it, too.
@@ -157,7 +157,15 @@ def _exposure(channels: Channels, holders: Bits, people: int) -> tuple[Risk, int
 Term = tuple[int, int]  # a sign, and the number of a set whose support is added or subtracted
 
 
-def _examples(knowledge: Knowledge, channels: Channels, k: int, names: Sequence[str]) -> list[SmallGroup]:
+def examples_of(evidence: Evidence) -> tuple[SmallGroup, ...]:
+    """A few of the groups that the true counts reveal."""
+    before = knowledge_of(evidence.before)
+    return _examples(before, channels_of(before.family, evidence.k), evidence.k, evidence.original.names)
+
+
+def _examples(
+    knowledge: Knowledge, channels: Channels, k: int, names: Sequence[str]
+) -> tuple[SmallGroup, ...]:
     """A few groups, with as few absent items as still give one."""
     family = knowledge.family
     presents, absents = ((items >= 0).sum(axis=1) for items in (channels.present, channels.absent))
@@ -174,8 +182,12 @@ def _examples(knowledge: Knowledge, channels: Channels, k: int, names: Sequence[
         counts = tuple((sign, int(family.support[number])) for sign, number in terms)
         follow = tuple(index for index, (_, number) in enumerate(terms) if knowledge.published[number] < 0)
         groups.setdefault((has, lacks), SmallGroup(has, lacks, _people(family, terms), counts, follow))
-    best = sorted(groups.values(), key=lambda group: (len(group.counts), group.people, len(group.present)))
-    return best[:EXAMPLES]
+
+    def effort(group: SmallGroup) -> tuple[int, ...]:
+        """Published counts are easier to add up than those that themselves follow from others."""
+        return bool(group.follow), len(group.counts), group.people, len(group.present)
+
+    return tuple(sorted(groups.values(), key=effort)[:EXAMPLES])
 
 
 def _people(family: Family, terms: list[Term]) -> int:

@@ -14,8 +14,6 @@ Cost: one transform over the cells of each maximal box, whatever the number of r
 set of its own, so a box has no more cells than the family has sets.
 """
 
-import itertools
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,8 +25,7 @@ from timeveil.models.patterns.method.structure import Boxes, Completed, complete
 from timeveil.models.patterns.method.transactions import Ints, Sets
 
 MOST_BOXES = 500_000  # judges examine no more: a release that nobody can verify is not made
-EXAMPLES = 1000  # groups that the ledger explains, those with the shortest sums and the fewest people first
-SUMMANDS = 8  # a sum of more counts than this is not written down
+LISTED = 1000  # groups that the ledger lists
 
 
 @dataclass(frozen=True)
@@ -110,63 +107,10 @@ def maximal_channels(family: Family, k: int, most: int, *, structural: bool = Tr
     return Channels(present, absent, np.concatenate(sizes), forms, tuple(threatened), completion, family)
 
 
-def explained(channels: Channels, names: tuple[str, ...]) -> pa.Table:
-    """Example groups: what a few people have, what they lack, how many they are, and how anyone knows.
-
-    All who have I, less those who have I and one of the items that the few lack, plus those who have I and
-    two of them, and so on; two items of one instant add nothing, as nobody has both. A pattern of series that
-    is not published may follow: all without one of its symbols, less those with another in its place. Sums of
-    published counts come before sums of counts that themselves follow from others.
-    """
-    groups, least = channels.groups, int(channels.published.support.min())
-    order = np.lexsort([groups.present.lengths, groups.size, groups.absent.lengths])[:EXAMPLES]
-    present, absent = (sets.take(order).each() for sets in (groups.present, groups.absent))
-    examples: tuple[list[dict[str, object]], ...] = ([], [])  # of published counts, and of others
-    for has, lacks, people in zip(present, absent, groups.size[order].tolist(), strict=True):
-        terms = _terms(channels.family, has, lacks)
-        derived = sum(count < least for _, count in terms)
-        having, lacking = ([names[item] for item in items] for items in (has, lacks))
-        text = _sentence(having, lacking, people, terms, derived)
-        row = {"present": having, "absent": lacking, "people": people, "text": text}
-        examples[derived > 0].append(row)
-    lists = pa.list_(pa.string())
-    types = {"present": lists, "absent": lists, "people": pa.int64(), "text": pa.string()}
-    return pa.Table.from_pylist([*examples[0], *examples[1]], pa.schema(types))
-
-
-Term = tuple[str, int]  # a sign and a count
-
-
-def _sentence(present: list[str], absent: list[str], people: int, terms: list[Term], derived: int) -> str:
-    aside = f", {derived} of which follow{'' if derived > 1 else 's'} from others," if derived else ""
-    who = "1 person has" if people == 1 else f"{people} people have"
-    without = f" without {' or '.join(absent)}" if absent else ""
-    counts = f"from {len(terms)} counts{aside}" if terms else f"from more than {SUMMANDS} counts"
-    sentence = f"{counts} anyone can compute that exactly {who} {' and '.join(present) or 'nothing'}{without}"
-    if not terms:
-        return sentence
-    sums = "".join(f"{sign}{count}" for sign, count in terms)
-    return f"{sentence}: {sums.removeprefix(' + ')} = {people}"
-
-
-def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
-    """What is added and subtracted; nothing if it is too much to write down."""
-    kinds = family.kinds
-    for item in () if absent or kinds > SUMMANDS else present:
-        # all without one of its symbols, less those with another in its place
-        remaining, first = [x for x in present if x != item], item - item % kinds
-        nodes = [family.node([*remaining, x]) for x in range(first, first + kinds) if x != item]
-        if min(nodes) >= 0:
-            less = [(" - ", int(family.support[node])) for node in nodes]
-            return [(" + ", int(family.support[family.node(remaining)])), *less]
-    by_instant = [list(symbols) for _, symbols in itertools.groupby(absent, key=lambda x: x // kinds)]
-    if not absent or math.prod(len(symbols) + 1 for symbols in by_instant) > SUMMANDS:
-        return []
-    # Inclusion and exclusion: an item of each of some instants; an odd number of them is subtracted.
-    terms = []
-    for size in range(len(by_instant) + 1):
-        for instants in itertools.combinations(by_instant, size):
-            for choice in itertools.product(*instants):
-                count = family.support[family.node([*present, *choice])]
-                terms.append((" - " if size % 2 else " + ", int(count)))
-    return terms
+def listed(channels: Channels, names: tuple[str, ...]) -> pa.Table:
+    """The groups for the ledger: those that follow from the fewest counts, and of fewest people, first."""
+    groups = channels.groups
+    order = np.lexsort([groups.present.lengths, groups.size, groups.absent.lengths])[:LISTED]
+    sides = {"present": groups.present, "absent": groups.absent}
+    lists = {side: sets.take(order).as_lists(names) for side, sets in sides.items()}
+    return pa.table({**lists, "people": groups.size[order]})

@@ -27,7 +27,7 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import Progress, counted, silent
 from timeveil.errors import InfeasibleError, InputError, ParameterError
 from timeveil.models.patterns.method import sanitizing
-from timeveil.models.patterns.method.channels import explained, maximal_channels
+from timeveil.models.patterns.method.channels import listed, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import Sanitized
 from timeveil.models.patterns.method.transactions import (
@@ -271,7 +271,7 @@ def _assemble(
         },
     }
     added = pa.table({"pattern": virtual.sets.as_lists(rows.names), "copies": virtual.copies})
-    tables = {"virtual": added, "channels": explained(sanitized.channels, rows.names)}
+    tables = {"virtual": added, "channels": listed(sanitized.channels, rows.names)}
     facts = {"parameters": manifest["parameters"], **facts}
     ledger = Ledger("patterns", source.entries(sanitized.withheld), source.relation, tables, facts)
     return Release(promise, manifest, {"data": data}), ledger

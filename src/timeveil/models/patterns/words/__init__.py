@@ -14,9 +14,10 @@ from timeveil.domain.judgement import Estimate
 from timeveil.domain.release import Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress
+from timeveil.errors import InfeasibleError
 from timeveil.models.patterns.evidence import Patterns
 from timeveil.models.patterns.judges import measure
-from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, attack
+from timeveil.models.patterns.judges.attack import PatternBreach, SmallGroup, attack, examples_of
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.profile import PatternProfile
 from timeveil.models.patterns.parameters import PatternAdversary, PatternParameters
@@ -30,7 +31,6 @@ from timeveil.page.templates import ReleaseFacts
 from timeveil.page.wording import aligned, counted, joined, people, percent, quoted, share
 from timeveil.symbols import LETTERS, borders
 
-MOST_EXAMPLES = 5
 SHORT = 8  # up to this many counts of a sum are listed
 _ALTERNATIVES = {
     "without people": "leaving people out",
@@ -49,8 +49,11 @@ class Facts(ReleaseFacts):
         """Small groups that the true counts reveal, by name: for the custodian alone."""
         if self.ledger is None:
             return []
-        texts = self.ledger.mappings["channels"]["text"].to_pylist()[:MOST_EXAMPLES]
-        return [f"Private, from the true counts: {text}." for text in texts]
+        try:
+            groups = examples_of(self.evidence)
+        except InfeasibleError as error:
+            return [f"No example of what the true counts reveal: {error.message}."]
+        return [f"Private, from the true counts: {derivation(group)}" for group in groups]
 
     def figures(self) -> list[tuple[str, Any]]:
         return [
