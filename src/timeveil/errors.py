@@ -18,8 +18,11 @@ counts and row numbers, never a cell value. `code` is stable; each has a section
 """
 
 import ast
+import errno
 import re
+import traceback
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 T = TypeVar("T")
@@ -41,6 +44,8 @@ ErrorCode = (
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 
 Surface = Literal["python", "command", "job"]
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
 
 
@@ -212,3 +217,31 @@ def raising_each(
         if item is end:
             return
         yield item
+
+
+def safe_to_show(cause: Exception) -> TimeveilError:
+    """Any exception as one of ours; of a foreign one only the type and the line are shown."""
+    if isinstance(cause, TimeveilError):
+        return cause
+    if isinstance(cause, MemoryError):
+        hint = 'let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}'
+        return EngineError("there is not enough memory for this table", hint=hint)
+    number = cause.errno if isinstance(cause, OSError) else None
+    if number in _FULL:
+        hint = "make room, or set TMPDIR to a folder on another disk"
+        return EngineError("the disk is full", hint=hint, code="disk-full")
+    if number in _FORBIDDEN:
+        message = "no permission to read or write a file that is needed"
+        hint = "check that you may use the folders named, and the one for temporary files"
+        return EngineError(message, hint=hint, code="no-permission")
+    # The innermost line of timeveil that it came through.
+    package = Path(__file__).parent
+    frames = traceback.extract_tb(cause.__traceback__)
+    innermost = ([f for f in frames if package in Path(f.filename).parents] or frames)[-1]
+    path = Path(innermost.filename)
+    name = path.relative_to(package.parent) if package in path.parents else Path(path.name)
+    return InternalError(
+        f"internal error: {type(cause).__name__} at {name.as_posix()}:{innermost.lineno}. This is a bug in "
+        "timeveil, not in your data; please report it with what you did and this line",
+        hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
+    )

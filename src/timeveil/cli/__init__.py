@@ -8,7 +8,6 @@ as data. Of a foreign exception only the type and the line are shown, for its te
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import signal
@@ -18,7 +17,6 @@ import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -32,14 +30,12 @@ from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, Suggest
 from timeveil.cli.publishing import SavedJob, Schema, Serve, ServiceStatus, publishing_command
 from timeveil.cli.releases import Compare, Measure, Plot, Query, Report, Verify, attack
 from timeveil.domain.version import TOOL
-from timeveil.errors import EngineError, InternalError, ParameterError, TimeveilError, spell
+from timeveil.errors import ParameterError, safe_to_show, spell
 from timeveil.jobs.query import Question
 from timeveil.models import tables
 
 __all__ = ["app", "main"]
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _put_together = cache(typer.main.get_command)
 _METHODS = (*map(publishing_command, tables().values()), command(ServiceStatus))
 _RELEASES = (command(Verify), command(Measure), attack, *map(command, (Query, Compare, Plot, Report)))
@@ -137,43 +133,14 @@ def _failed(cause: Exception, arguments: Sequence[str]) -> int:
     """Print what went wrong, with the hint as options or as keys of a job file; return the exit code."""
     if os.environ.get("TIMEVEIL_DEBUG"):
         traceback.print_exception(cause)
-    error = _ours(cause) or _usage_error(cause, arguments)
+    refused = hasattr(cause, "format_message")  # by the option parser
+    error = _usage_error(cause, arguments) if refused else safe_to_show(cause)
     every = [Question.table(), *(table.table() for table in tables().values())]
     options = {line.name: line.option for lines in every for line in lines.values() if line.option}
     hint = spell(error.template, "job" if arguments[:1] == ["run"] else "command", options)
     spelled = type(error)(error.message, hint=hint, code=error.code, facts=error.facts)
     Output(as_json="--json" in arguments).error(spelled)
     return error.exit_code
-
-
-def _ours(cause: Exception) -> TimeveilError | None:
-    """Any exception as one of ours, which is safe to show; None if the option parser raised it."""
-    if isinstance(cause, TimeveilError):
-        return cause
-    if hasattr(cause, "format_message"):
-        return None
-    if isinstance(cause, MemoryError):
-        hint = 'let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}'
-        return EngineError("there is not enough memory for this table", hint=hint)
-    number = cause.errno if isinstance(cause, OSError) else None
-    if number in _FULL:
-        hint = "make room, or set TMPDIR to a folder on another disk"
-        return EngineError("the disk is full", hint=hint, code="disk-full")
-    if number in _FORBIDDEN:
-        message = "no permission to read or write a file that is needed"
-        hint = "check that you may use the folders named, and the one for temporary files"
-        return EngineError(message, hint=hint, code="no-permission")
-    # The innermost line of timeveil that it came through.
-    package = Path(__file__).parent.parent
-    frames = traceback.extract_tb(cause.__traceback__)
-    innermost = ([f for f in frames if package in Path(f.filename).parents] or frames)[-1]
-    path = Path(innermost.filename)
-    name = path.relative_to(package.parent) if package in path.parents else Path(path.name)
-    return InternalError(
-        f"internal error: {type(cause).__name__} at {name.as_posix()}:{innermost.lineno}. This is a bug in "
-        "timeveil, not in your data; please report it with the command you ran and this line",
-        hint="TIMEVEIL_DEBUG=1 shows the full traceback, which may contain data: look before you share it",
-    )
 
 
 def _usage_error(cause: Any, arguments: Sequence[str]) -> ParameterError:

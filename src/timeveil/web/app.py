@@ -11,7 +11,6 @@ import re
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +27,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from timeveil.domain.version import TOOL
-from timeveil.errors import EngineError, ParameterError, TimeveilError
+from timeveil.errors import EngineError, ParameterError, safe_to_show
 from timeveil.page.markdown import html_of
 from timeveil.page.report import page_style
 from timeveil.page.wording import share, visible
@@ -122,18 +121,14 @@ class App:
         except Stale:
             message = "this job was changed in another tab since the page was loaded"
             page = problem(message, action="See what it is now", href=_form_page(request), status=409)
-        except TimeveilError as error:
-            status, link = (404 if error.code == "file-missing" else 422), dict[str, str]()
+        except Exception as cause:  # noqa: BLE001 (its text could carry data: it is not shown)
+            error, link = safe_to_show(cause), dict[str, str]()
+            status = {"file-missing": 404, "internal": 500}.get(error.code, 422)
             if isinstance(error, EngineError) or (request.method == "POST" and status == 422):
                 link = {"action": "Go back to the form", "href": _form_page(request)}
                 if request.method == "GET":
                     link["action"] = "Try again"
             page = problem(error_data(error), status=status, **link)
-        except Exception as cause:  # noqa: BLE001 (its text could carry data: only its type and line are shown)
-            frame = traceback.extract_tb(cause.__traceback__)[-1]
-            message = f"internal error: {type(cause).__name__} at {Path(frame.filename).name}:{frame.lineno}"
-            hint = "please report it with what you did; it is a bug in timeveil"
-            page = problem(message, hint, action="Start again", status=500)
         return self._rendered(request, page)
 
     def _rendered(self, request: Request, page: Page | Response) -> Response:

@@ -19,8 +19,7 @@ from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
 from timeveil.web.answers import Page, judged, progress, to
-from timeveil.web.drafts import Draft, cards, ranges
-from timeveil.web.forms import Form, columns_of, fields, read_form
+from timeveil.web.forms import Draft, Form, cards, columns_of, fields, ranges, read_form
 from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
 from timeveil.web.work import Task, Workshop

@@ -18,7 +18,7 @@ from typing import Any
 
 import timeveil as tv
 from timeveil.domain.run import Run
-from timeveil.errors import InternalError, TimeveilError, spell
+from timeveil.errors import safe_to_show, spell
 from timeveil.models import method_of, part, tables
 
 PREVIEW = 8
@@ -187,15 +187,10 @@ def _shown(summary: Any) -> dict[str, Any]:
 
 
 def error_data(cause: Exception) -> dict[str, Any]:
-    """An error as pages show it, parameters as a form names them; of a foreign exception only its type."""
-    if isinstance(cause, MemoryError):
-        message, hint = "there is not enough memory for this table", 'use {engine="duckdb"}'
-        cause = InternalError(message, hint=hint)
-    elif not isinstance(cause, TimeveilError):
-        hint = "please report it with what you did; it is a bug in timeveil"
-        cause = InternalError(f"internal error: {type(cause).__name__}", hint=hint)
-    named = re.findall(r"\{(\w+)", cause.template)  # what the hint says to change
-    shown = {"message": cause.message, "hint": spell(cause.template, "job"), "code": cause.code}
+    """An error as pages show it, parameters as a form names them."""
+    error = safe_to_show(cause)
+    named = re.findall(r"\{(\w+)", error.template)  # what the hint says to change
+    shown = {"message": error.message, "hint": spell(error.template, "job"), "code": error.code}
     return {**shown, "parameters": named}
 
 
