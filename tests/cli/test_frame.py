@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -82,14 +81,14 @@ def test_an_interrupt_after_the_writing_says_so(cli: Cli, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("ask", "code", "word"),
-    [(output.interrupt, 130, "interrupted; nothing was written\n"), (output.terminate, 143, "")],
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted; nothing was written\n"), (signal.SIGTERM, 143, "")],
 )
 @pytest.mark.parametrize("turned_into", [SystemError, None])
 def test_a_signal_that_compiled_code_loses_ends_it_all_the_same(
     cli: Cli,
     monkeypatch: pytest.MonkeyPatch,
-    ask: Callable[[int, None], object],
+    number: int,
     code: int,
     word: str,
     turned_into: type[Exception] | None,
@@ -99,7 +98,7 @@ def test_a_signal_that_compiled_code_loses_ends_it_all_the_same(
 
     def kernel(*given: object, **options: object) -> object:
         with suppress(KeyboardInterrupt, SystemExit):
-            ask(signal.SIGTERM, None)
+            output.stop(number, None)
         if turned_into is not None:
             raise turned_into
         return work(*given, **options)

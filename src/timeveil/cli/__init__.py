@@ -97,11 +97,11 @@ def _timeveil(
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGTERM, output.terminate)
+    signal.signal(signal.SIGTERM, output.stop)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, output.terminate)
+        signal.signal(signal.SIGHUP, output.stop)
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
-        signal.signal(signal.SIGINT, output.interrupt)
+        signal.signal(signal.SIGINT, output.stop)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -193,23 +193,20 @@ def stop_code() -> int | None:
 
 def raise_if_interrupted(*_progress: object) -> None:
     """Stop if a signal asked for it and its exception was lost."""
-    code = stop_code()
+    if (code := stop_code()) is not None:
+        _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
     if code == INTERRUPTED:
         raise KeyboardInterrupt
-    if code is not None:
-        sys.exit(code)
+    sys.exit(code)
 
 
-def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """What Ctrl-C does."""
-    _stop_codes.append(INTERRUPTED)
-    raise KeyboardInterrupt
-
-
-def terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """Leave by the way that removes temporary files."""
+def stop(number: int, _frame: FrameType | None) -> NoReturn:
+    """What a signal does: leave by the way that removes temporary files."""
     _stop_codes.append(SIGNALLED + number)
-    sys.exit(SIGNALLED + number)
+    _leave(SIGNALLED + number)
 
 
 def note_written(*paths: str | Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from timeveil.domain.lines import READING, Particulars
 from timeveil.domain.parameter import OFF, Parameter, Parameters
-from timeveil.domain.roles import REST
+from timeveil.domain.roles import REST, columns_named
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.query import Question
@@ -243,9 +243,10 @@ def _run(table: type[Parameters], source: str, values: Mapping[str, Any], **job:
     moment = datetime.now().astimezone()
     files |= {name: dated(files[name], moment) for name in ("out", "ledger") if files.get(name)}
     roles, instants = roles_from(table, source, columns, arguments)
+    of_series = "series" in table.roles and "item" not in columns
     for name, declared in table.table().items():
-        if declared.kind == "names" and arguments.get(name):
-            arguments[name] = instants(arguments[name])
+        if of_series and declared.kind == "names" and arguments.get(name):
+            arguments[name] = columns_named(arguments[name], instants)
     files |= {name: bool(values.get(name)) for name in ("explain", "dry_run")}
     files["series"] = () if job else tuple(columns.get("series", ()))
     files["service"] = {name: v for name, v in among(service_table(table)).items() if is_given(v)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -19,36 +19,28 @@ from timeveil.domain.roles import Derived, Roles, columns_named
 from timeveil.errors import ParameterError, TimeveilError
 from timeveil.models import parameters_of
 
-Instants = Callable[[Sequence[str]], tuple[str, ...]]  # how lists of instants are read
-
 _WIDE_OR_LONG = "wide: {series} of columns; long: {respondent}, {time} and {value}"
 _ITEMS_OR_SERIES = "transactions: {respondent} and {item}; series: {series} of columns"
 
 
 def roles_from(
     table: type[Parameters], source: str, columns: Mapping[str, Any], values: Mapping[str, Any]
-) -> tuple[Roles | None, Instants]:
-    """Roles of the columns named, None for a release folder, and how lists of its instants are read.
-
-    `values` has what is said about the file.
-    """
+) -> tuple[Roles | None, Sequence[str]]:
+    """Roles of the columns named, None for a release folder, and the instants; `values` are as for `read`."""
     from timeveil.reading.sources import Form, open_source
 
     if "item" in table.roles and Path(source).is_dir() and (is_release(source) or not columns):
         if columns:
             message = f"`{next(iter(columns))}` is set, but a release folder states its columns"
             raise ParameterError(message, hint="leave columns out for a release folder")
-        instants = instants_of(Path(source))
-        return None, lambda texts: columns_named(texts, instants)
-    if "series" not in table.roles:
-        return plain_roles(columns), tuple
-    _refuse_mixed(table, columns)
-    if "item" in columns:
-        return plain_roles(columns), tuple
+        return None, instants_of(Path(source))
+    if "series" in table.roles:
+        _refuse_mixed(table, columns)
+    if "series" not in columns:
+        return plain_roles(columns), ()
     form = Form(**{name: values.get(name) for name in Form._fields})
-    names = open_source(source, form).names if "series" in columns else ()
-    series = columns_named(columns.get("series", ()), names)
-    return plain_roles({**columns, "series": series}), lambda texts: columns_named(texts, series)
+    series = columns_named(columns["series"], open_source(source, form).names)
+    return plain_roles({**columns, "series": series}), series
 
 
 def is_release(source: str) -> bool:
@@ -57,16 +49,9 @@ def is_release(source: str) -> bool:
 
 
 def plain_roles(columns: Mapping[str, Any]) -> Roles:
-    """Roles of the columns named, whose derived ones are checked."""
-    from timeveil.calendar.axis import CYCLIC
-
-    derived = columns.get("cyclic", ())
-    for name in derived:
-        if name not in CYCLIC:
-            hint = f"use one of {', '.join(CYCLIC)}"
-            raise ParameterError(f"`{name}` cannot be derived from a time", hint=hint)
+    """Roles of the columns named; those that are derived from the time are quasi-identifiers."""
     plain = {name: value for name, value in columns.items() if name != "cyclic"}
-    plain["quasi"] = (*columns.get("quasi", ()), *map(Derived, derived))
+    plain["quasi"] = (*columns.get("quasi", ()), *map(Derived, columns.get("cyclic", ())))
     return Roles(**plain)
 
 
