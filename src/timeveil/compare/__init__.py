@@ -232,7 +232,7 @@ def _summary(evidence: Evidence, doing: Progress) -> _Summary:
     release, verdict = evidence.release, verify(evidence)
     manifest, guarantee = release.manifest, release.guarantee
     model, counts = str(manifest["model"]), manifest["counts"]
-    tradeoff = part(model, "judges.tradeoff").Tradeoff()
+    tradeoff = part(model, "judges.profile").Tradeoff()
     outsider, losses = tradeoff.outsider(), tradeoff.stated(counts)
     risks = {"promised": tradeoff.promised(evidence, outsider)}
     if isinstance(guarantee, LDiversity) and guarantee.true_slot is not None:

@@ -1,10 +1,13 @@
 """How exposed people are: the number of candidates, or the chance given to a value, for each person tried.
 
-Every entry has a `weight`, the share of a person that it represents, so that each person counts once.
+Every entry has a `weight`, the share of a person that it represents, so that each person counts once. What
+settings and releases are compared by has its form here, and its losses in each model.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -12,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.judgement import Shown, as_dict
+from timeveil.domain.release import Release
 from timeveil.evidence.codes import Integers, distinct_pairs
 from timeveil.evidence.published import Evidence, Mask, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
@@ -42,12 +46,13 @@ class Chances:
     """The chance of a right guess about each person tried."""
 
     __slots__ = ()
-    weight: Floats
 
     if TYPE_CHECKING:
 
         @property
         def chance(self) -> Floats: ...
+        @property
+        def weight(self) -> Floats: ...
 
     @property
     def worst(self) -> float:
@@ -173,25 +178,61 @@ def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:
     return risks
 
 
-class Exposure(Shown):
+class Exposure(Chances, Shown):
     """The chances that remain `after` publication, by the short names that every kind of breach has."""
 
     __slots__ = ()
     after: Risk | Posterior
 
     @property
-    def worst(self) -> float:
-        """The highest chance of a right guess that anyone is exposed to."""
-        return self.after.worst
+    def chance(self) -> Floats:
+        return self.after.chance
 
     @property
-    def mean(self) -> float:
-        """The chance of a right guess, averaged over people."""
-        return self.after.mean
+    def weight(self) -> Floats:
+        return self.after.weight
 
-    def share_above(self, threshold: float) -> float:
-        """Share of people about whom the chance of a right guess is above `threshold`."""
-        return self.after.share_above(threshold)
+
+class Tradeoff(ABC):
+    """The losses of a model, an outsider, and the promise; `asked` are the questions that a loss needs."""
+
+    losses: ClassVar[Mapping[str, str]]
+    goal: ClassVar[str]
+    asked: ClassVar[Mapping[str, int]] = {}
+
+    def basis(self, manifest: Mapping[str, Any]) -> str:
+        """What losses and chances are about: with another basis, they answer other questions."""
+        roles = [(column["name"], column["role"]) for column in manifest["columns"]]
+        roles = [each for each in roles if each[1] != "step"]  # how rows were recoded, nothing about them
+        return repr([roles, manifest["time"]["column"], manifest["time"].get("slot")])
+
+    def known(self, _adversary: Mapping[str, Any]) -> str:
+        """What the adversary knows, in words."""
+        return ""
+
+    @abstractmethod
+    def outsider(self, explored: str = "", options: Mapping[str, Any] = {}) -> Any:
+        """The adversary that the promise, or the explored parameter, is about."""
+
+    def further_outsiders(self, _release: Release) -> dict[str, Any]:
+        """Adversaries that releases are also compared by."""
+        return {}
+
+    def usual_risk(self, _adversary: Any) -> str:
+        """The way to state the risk."""
+        return "worst"
+
+    def promised(self, evidence: Any, _adversary: Any) -> float:
+        """The chance that the promise leaves to the adversary; 1 if it does not cover this one."""
+        return float(1 / evidence.k)
+
+    def stated(self, _counts: Mapping[str, Any]) -> dict[str, float]:
+        """The losses that the folder itself states."""
+        return {}
+
+    @abstractmethod
+    def measured(self, release: Release, loss: Any) -> tuple[dict[str, float], dict[str, Any]]:
+        """The losses by name, and other results that tell settings apart."""
 
 
 def share(part: npt.NDArray[Any], weight: Floats) -> float:

@@ -201,7 +201,7 @@ def exploration_sentences(exploration: Exploration) -> list[str]:
     """What loss and risk are, the knee with the rule that chose it, and what stays within the limits."""
     stated = (("loss", exploration.max_loss), ("risk", exploration.max_risk))
     limits = [(measure, limit) for measure, limit in stated if limit is not None]
-    tradeoff = part(exploration.model, "judges.tradeoff").Tradeoff()
+    tradeoff = part(exploration.model, "judges.profile").Tradeoff()
 
     def words(measure: str, number: float) -> str:
         return amount(getattr(exploration, measure), number)

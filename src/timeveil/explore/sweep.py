@@ -75,7 +75,7 @@ def explore(
     model = parameters.model
     name, settings = _swept(parameters.explored, options)
     refuse_foreign(model, adversary)
-    tradeoff = part(model, "judges.tradeoff").Tradeoff()
+    tradeoff = part(model, "judges.profile").Tradeoff()
     outsider: AnyAdversary[Any] = adversary or tradeoff.outsider(name, options)
     losses = list(tradeoff.losses)
     loss, risk = loss or losses[0], risk or tradeoff.usual_risk(outsider)
@@ -116,7 +116,7 @@ def judge(
 ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     """Measure and attack one release: its losses, risks and other facts by name; `doing` reports progress."""
     release = evidence.release
-    tradeoff = part(release.guarantee.model, "judges.tradeoff").Tradeoff()
+    tradeoff = part(release.guarantee.model, "judges.profile").Tradeoff()
     doing("measuring", 0.0)
     loss = measure(evidence, **tradeoff.asked)
     doing("attacking", 0.5)

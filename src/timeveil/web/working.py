@@ -70,7 +70,7 @@ def explore(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
     run, settings = run_of(request), list[Setting]()
     limits = {name: request[name] for name in ("max_loss", "max_risk")}
-    loss = next(iter(part(run.model, "judges.tradeoff").Tradeoff.losses))
+    loss = next(iter(part(run.model, "judges.profile").Tradeoff.losses))
 
     def draw(setting: Setting) -> None:
         settings.append(setting)

@@ -98,7 +98,7 @@ def test_threads_change_nothing(name: str) -> None:
     for one in alone.feasible:
         assert one.loss == one.losses[alone.loss]
         assert one.risk == one.risks[alone.risk]
-        assert set(one.losses) == set(part(model, "judges.tradeoff").Tradeoff.losses)
+        assert set(one.losses) == set(part(model, "judges.profile").Tradeoff.losses)
 
 
 def test_the_numbers_are_those_of_the_judges() -> None:
@@ -133,7 +133,7 @@ def test_series_promise_one_in_p_whatever_is_known(adversary: tv.SeriesAdversary
     """Values narrow the pattern down, so that k is no promise even to who knows values only."""
     table = load_curves(people=60, instants=6, seed=1)
     release, _ = tv.anonymize_series(table, LOADS, k=6, p=3, effort=0)
-    assert part("series", "judges.tradeoff").Tradeoff().promised(gather(release), adversary) == 1 / 3
+    assert part("series", "judges.profile").Tradeoff().promised(gather(release), adversary) == 1 / 3
 
 
 def test_an_adversary_can_be_named() -> None:

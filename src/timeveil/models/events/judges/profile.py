@@ -1,4 +1,4 @@
-"""The risk of a table before anything is done to it.
+"""The risk of a table before anything is done to it, and what its releases are compared by.
 
 For each granularity: if times were published as its granules, without the respondent, how many people would
 share each (quasi-identifiers, granule)? Next to it is the number that counting rows would claim: a person
@@ -17,10 +17,15 @@ from timeveil.calendar.timeline import at_least
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.domain.wording import counted
+from timeveil.evidence import risk
 from timeveil.evidence.codes import Integers, column_of, encode, fold, ranked
 from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
+from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.judges.recount import Groups, Visits
+from timeveil.models.events.parameters import Adversary
 
 SPREAD: Mapping[str, Callable[[Integers], Any]] = {
     "min": np.min,
@@ -146,3 +151,29 @@ def _risk(name: str, k: int, groups: Groups, rows_of_person: Integers) -> Granul
         rows_below_k=int(groups.rows[groups.people < k].sum()),
         rows_in_gaps=int(rows_of_person.sum() - groups.rows.sum()),
     )
+
+
+class Tradeoff(risk.Tradeoff):
+    """Losses are about rows, columns and windows of time; the outsider knows one visit."""
+
+    goal = "names the right person"
+    losses: ClassVar = {
+        "bits": "the information that a published row loses on average",
+        "window_error": "the mean error of random counts over windows of time",
+        "withheld": "the share of rows that were withheld",
+    }
+
+    def known(self, adversary: Mapping[str, Any]) -> str:
+        return f"the quasi-identifiers and the time of {counted(adversary['visits'], 'visit')}"
+
+    def outsider(self, _explored: str = "", _options: Mapping[str, Any] = {}) -> Adversary:
+        return Adversary()
+
+    def stated(self, counts: Mapping[str, Any]) -> dict[str, float]:
+        return {"withheld": counts["withheld"] / max(counts["rows_read"], 1)}
+
+    def measured(self, release: Release, loss: Loss) -> tuple[dict[str, float], dict[str, Any]]:
+        by = "row by row" if release.manifest.get("steps") else release.manifest["granularity"]
+        facts = {"granularity": by, "groups": loss.groups}
+        losses = {"bits": loss.bits_per_row, "window_error": loss.window_error_mean}
+        return losses | {"withheld": loss.suppressed_share}, facts

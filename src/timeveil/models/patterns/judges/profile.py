@@ -1,4 +1,4 @@
-"""The risk of true counts before anything is done to them: groups of fewer than k that follow from them.
+"""The risk of true counts: groups of fewer than k that follow from them; and what releases are compared by.
 
 Patterns that enough people have are counted, and the counts added and subtracted in every way there is, as
 `attack` does it. Beside it: how few people have the items that an outsider knows of somebody.
@@ -12,11 +12,13 @@ import numpy as np
 
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
-from timeveil.domain.release import Ledger
+from timeveil.domain.release import Ledger, Release
+from timeveil.evidence import risk
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, mined, read_original
 from timeveil.models.patterns.evidence.family import knowledge_of
-from timeveil.models.patterns.parameters import PatternParameters
+from timeveil.models.patterns.judges.measure import PatternLoss
+from timeveil.models.patterns.parameters import PatternAdversary, PatternParameters
 from timeveil.models.series.evidence.original import series_of
 
 READ: Mapping[str, Any] = {"needs": (), "nulls": "withhold", "slot_numbers": True}
@@ -94,3 +96,30 @@ def _known(rows: Baskets, size: int, number: int, k: int) -> KnownItems:
         sharing.append(int(np.bitwise_count(np.bitwise_and.reduce(lines[items], axis=0)).sum()))
     people = np.array(sharing or [k])
     return KnownItems(number, float((people == 1).mean()), float((people < k).mean()))
+
+
+class Tradeoff(risk.Tradeoff):
+    """Losses are about counts; the outsider adds and subtracts them."""
+
+    goal = "names a member of a group that follows from the counts"
+    losses: ClassVar = {
+        "count_error": "the mean error of published counts",
+        "changed": "the share of patterns with another count",
+        "lost": "the share of patterns that are not published",
+    }
+
+    def basis(self, manifest: Mapping[str, Any]) -> str:
+        parts = [manifest["patterns"][name] for name in ("kind", "instants", "symbols")]
+        return repr([*parts, *(manifest["parameters"][name] for name in ("min_support", "max_len"))])
+
+    def outsider(self, _explored: str = "", _options: Mapping[str, Any] = {}) -> PatternAdversary:
+        return PatternAdversary(bounds=False)
+
+    def usual_risk(self, _adversary: PatternAdversary) -> str:
+        """No small group at all can be computed from counts that keep the promise."""
+        return "promised"
+
+    def measured(self, _release: Release, loss: PatternLoss) -> tuple[dict[str, float], dict[str, Any]]:
+        every = max(loss.patterns, 1)
+        shares = {"count_error": loss.mean_error, "changed": loss.changed / every, "lost": loss.lost / every}
+        return shares, {"patterns": loss.patterns, "virtual": loss.virtual}

@@ -1,4 +1,4 @@
-"""The risk of a stream before anything is done to it: which slots could be published as they are, by l.
+"""The risk of a stream: which slots could be published as they are, by l; and what releases are compared by.
 
 A slot is eligible for an l if no sensitive value is held by more than 1 in l of its records. Where all
 records of a slot with the same quasi-identifiers have one value, anyone who knows them knows it for certain.
@@ -14,13 +14,17 @@ from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
+from timeveil.domain.release import Release
+from timeveil.evidence import risk
 from timeveil.evidence.codes import column_of, encode, fold
-from timeveil.models.stream.evidence import commonest
-from timeveil.models.stream.parameters import StreamParameters
+from timeveil.models.stream.evidence import Evidence, commonest
+from timeveil.models.stream.judges.measure import StreamLoss
+from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary, StreamParameters
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 READ: Mapping[str, Any] = {"needs": ("time",), "nulls": "withhold", "slot_numbers": True}
 MOST_L = 10
+SLOTS = 5  # length in slots of the windows that are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +98,48 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> StreamProfile:
         float((alike == same)[group].mean()) if records else 0.0,
         tuple(by_l),
     )
+
+
+class Tradeoff(risk.Tradeoff):
+    """Moved and withheld records are not counted in a folder, so it states no loss."""
+
+    goal = "knows a person's true value"
+    losses: ClassVar = {
+        "window_error": f"the mean error of random counts over windows of {SLOTS} slots",
+        "withheld": "the share of records that were withheld",
+        "moved": "the share of records that were published late",
+    }
+
+    def known(self, adversary: Mapping[str, Any]) -> str:
+        return f"the quasi-identifiers and {KNOWLEDGE[adversary['knows']]}"
+
+    def outsider(self, _explored: str = "", options: Mapping[str, Any] = {}) -> StreamAdversary:
+        """With `protect_slot` the promise is about one who knows the true slot."""
+        return StreamAdversary("true-slot" if options.get("protect_slot") else "published-slot")
+
+    def further_outsiders(self, release: Release) -> dict[str, StreamAdversary]:
+        """Those that more is promised about."""
+        promise: Any = release.guarantee
+        further = {"true_slot": promise.true_slot, "several_slots": promise.recurring}
+        adversaries = {
+            "true_slot": StreamAdversary("true-slot"),
+            "several_slots": StreamAdversary("several-slots"),
+        }
+        return {name: adversaries[name] for name, promised in further.items() if promised is not None}
+
+    def usual_risk(self, adversary: StreamAdversary) -> str:
+        """A slot of one value hides nothing from anyone who knows the slot."""
+        return "mean" if adversary.knows == "true-slot" else "worst"
+
+    def promised(self, evidence: Evidence, adversary: StreamAdversary) -> float:
+        promise: Any = evidence.release.guarantee
+        sizes = {
+            "published-slot": evidence.l,
+            "true-slot": promise.true_slot,
+            "several-slots": evidence.l if promise.recurring and not promise.forget_after else None,
+        }
+        return 1 / (sizes.get(adversary.knows) or 1)
+
+    def measured(self, _release: Release, loss: StreamLoss) -> tuple[dict[str, float], dict[str, Any]]:
+        error = next(window.release for window in loss.window_errors if window.length == SLOTS)
+        return {"window_error": error, "withheld": loss.suppressed_share, "moved": loss.moved_share}, {}

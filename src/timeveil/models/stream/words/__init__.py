@@ -16,8 +16,7 @@ from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes
 from timeveil.models.stream.judges.attack import StreamBreach, attack
 from timeveil.models.stream.judges.measure import StreamLoss, measure
-from timeveil.models.stream.judges.profile import StreamProfile
-from timeveil.models.stream.judges.tradeoff import Tradeoff
+from timeveil.models.stream.judges.profile import StreamProfile, Tradeoff
 from timeveil.models.stream.parameters import KNOWLEDGE, Knowledge, StreamAdversary, StreamParameters
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
