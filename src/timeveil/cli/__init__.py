@@ -23,11 +23,10 @@ import typer
 from typer.core import TyperGroup
 
 from timeveil.cli import output
-from timeveil.cli.demo import demo
 from timeveil.cli.options import OnceEach, command
 from timeveil.cli.output import INTERRUPTED, Output, to_stdout
 from timeveil.cli.preparing import Granularities, Hierarchy, ShiftDates, Suggest, explore, profile
-from timeveil.cli.publishing import SavedJob, Schema, Serve, ServiceStatus, publishing_command
+from timeveil.cli.publishing import SavedJob, Schema, Serve, ServiceStatus, demo, publishing_command
 from timeveil.cli.releases import Compare, Measure, Plot, Query, Report, Verify, attack
 from timeveil.domain.version import TOOL
 from timeveil.errors import ParameterError, safe_to_show, spell
