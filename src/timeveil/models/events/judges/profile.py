@@ -24,7 +24,7 @@ from timeveil.evidence.codes import Integers, column_of, encode, fold, ranked
 from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.measure import Loss
-from timeveil.models.events.judges.recount import Groups, Visits
+from timeveil.models.events.judges.recount import Visits, visits_of
 from timeveil.models.events.parameters import Adversary
 
 SPREAD: Mapping[str, Callable[[Integers], Any]] = {
@@ -117,13 +117,13 @@ def profile(
     quasi, _ = fold([(coded.codes[complete], coded.size) for coded in columns], len(complete))
     identities, owner = ranked(people.person[complete])
     times, time = ranked(people.tick[complete])
-    visits, rows = Visits(quasi, owner, time, len(times)), np.bincount(owner, minlength=len(identities))
+    visits, rows = visits_of(quasi, owner, time, len(times)), np.bincount(owner, minlength=len(identities))
     levels = resolve(granularities, people.axis, definitions)
     timeline, position = observed(people, levels, "skip")
     position_of_time = position[example_of(time, len(times))]
-    risks = [_risk(UNCHANGED, k, visits.groups(np.arange(len(times))), rows)]
+    risks = [_risk(UNCHANGED, k, visits, rows)]
     for level in at_least(levels, timeline.base):
-        groups = visits.groups(timeline.firsts(level)[position_of_time])
+        groups = visits.at(timeline.firsts(level)[position_of_time])
         risks.append(_risk(level.name, k, groups, rows))
     spread = rows if len(rows) else np.zeros(1, np.int64)
     return Profile(
@@ -137,9 +137,10 @@ def profile(
     )
 
 
-def _risk(name: str, k: int, groups: Groups, rows_of_person: Integers) -> GranularityRisk:
-    crowds = groups.people[groups.group]
-    alone, below = (np.count_nonzero(np.bincount(groups.person[crowds < least])) for least in (2, k))
+def _risk(name: str, k: int, groups: Visits, rows_of_person: Integers) -> GranularityRisk:
+    people = groups.people
+    crowds = people[groups.cell]
+    alone, below = (np.count_nonzero(np.bincount(groups.owners[crowds < least])) for least in (2, k))
     return GranularityRisk(
         granularity=name,
         groups=len(groups.rows),

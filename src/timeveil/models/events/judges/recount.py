@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Positions, Timeline
+from timeveil.calendar.timeline import Timeline
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Codes, Integers, column_of, distinct, distinct_pairs, fold, narrow, ranked
 from timeveil.evidence.published import Mask
@@ -112,19 +112,15 @@ def _counted(
     def count(rows: Integers) -> list[tuple[int, ...]]:
         times, position = ranked(time[rows])
         local = replace(timeline, granules=timeline.granules[times])
-        visits = Visits(label[rows], person[rows], position, len(times))
-        cells, numbers = [visits.cells(len(times))], []
+        counted, numbers = [visits_of(label[rows], person[rows], position, len(times))], []
         for level in levels.values():
             firsts = local.firsts(level)
-            if (firsts < 0).any():
-                groups = visits.groups(firsts)
-                numbers.append(_numbers(groups.people, groups.rows, evidence.k))
-                continue
             # Granules that are made of others are counted from these, where that saves much.
-            finer = next(c for c in reversed(cells) if np.array_equal(firsts[c.granules], firsts))
-            crowd, rows_of, coarser = finer.at(firsts)
-            cells += [coarser] if coarser else []
-            numbers.append(_numbers(crowd, rows_of, evidence.k))
+            finer = next(v for v in reversed(counted) if np.array_equal(firsts[v.granules], firsts))
+            visits = finer.at(firsts)
+            if len(visits.cell) < 0.8 * len(finer.cell) and firsts.min() >= 0:
+                counted.append(visits)
+            numbers.append(_numbers(visits.people, visits.rows, evidence.k))
         return numbers
 
     with ThreadPoolExecutor(2) as pool:
@@ -144,91 +140,59 @@ def _numbers(people: Integers, rows: Integers, k: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
-    """The rows and the different people of each group, and every member: of which group, and who."""
+class Visits:
+    """Labels in granules, in order, and who visited each.
 
-    rows: Integers
-    people: Integers
-    group: Positions
-    person: Codes
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Labels at times, or in granules, in order, with their rows and visits; and all returns, soonest first.
-
-    A return is a visit by somebody whose `previous` visit to the same label was a `delay` ago. `granules` has
-    the first time in the granule of each time.
+    Per combination of label and granule, a *cell*, there are its number of rows and the first time in its
+    granule. Per visit, a person in a cell, there are the cell and the person; those of an `owner`, a person
+    with a label, follow each other. `granules` has the first time in the granule of each time.
     """
 
     granules: Codes
     label: Codes
     time: Codes
     rows: Integers
-    visits: Integers
     cell: Codes
-    previous: Codes
-    delay: Codes
+    owner: Codes
+    person: Codes
 
-    def at(self, firsts: Codes) -> tuple[Integers, Integers, Cells | None]:
-        """People and rows per granule of a granularity that cuts no cell; granules as cells, if far fewer."""
-        first = firsts[self.time]
-        begins = _changes(self.label, first)
-        heads, number = np.flatnonzero(begins), np.cumsum(begins, dtype=np.int32) - np.int32(1)
-        rows, visits = (np.add.reduceat(each, heads) for each in (self.rows, self.visits))
-        # A person counts once: at the first visit, and not at returns, which come before the granule is over.
-        returns = np.searchsorted(self.delay, (np.arange(len(firsts)) - firsts).max(), side="right")
-        cell = self.cell[:returns]
-        inside = self.previous[:returns] >= first[cell]
-        people = visits - np.bincount(number[cell[inside]], minlength=len(heads))
-        if len(heads) >= len(self.rows) // 2:
-            return people, rows, None
-        granules = self.label[heads], first[heads], rows, visits, number[self.cell], self.previous, self.delay
-        return people, rows, Cells(firsts, *granules)
+    @property
+    def people(self) -> Integers:
+        """The different people of each cell."""
+        return np.bincount(self.cell, minlength=len(self.rows))
 
+    @property
+    def owners(self) -> Integers:
+        """Who each visit is by."""
+        return self.person[self.owner]
 
-class Visits:
-    """Rows sorted once by label, person and time; several rows of a person at a time are one visit.
-
-    A cell is a label at a time. Cells are sorted too, so those of a group follow each other.
-    """
-
-    def __init__(self, label: Integers, person: Integers, time: Integers, times: int) -> None:
-        cells, cell = ranked(label * times + time)
-        self._rows = np.bincount(cell)
-        self._label, self._time = (narrow(part, len(cells)) for part in (cells // times, cells % times))
-        sizes = (int(codes.max(initial=0)) + 1 for codes in (label, person))
-        owner, owners = fold(zip((label, person), sizes, strict=True), len(label))
-        self._person = narrow(person[example_of(owner, owners)], 0)
-        # Owners rise with their label, and cells with label and time: one number sorts by all three.
-        visits = distinct(owner * len(cells) + cell)
-        self._owner = narrow(visits // max(len(cells), 1), owners)
-        self._cell = narrow(visits % max(len(cells), 1), len(cells))
-
-    def cells(self, times: int) -> Cells:
-        """The cells of all times."""
-        returns = np.flatnonzero(self._owner[1:] == self._owner[:-1]) + 1
-        time, previous = (self._time[self._cell[visits]] for visits in (returns, returns - 1))
-        order, visits = np.argsort(time - previous), np.bincount(self._cell, minlength=len(self._rows))
-        columns = (column[order] for column in (self._cell[returns], previous, time - previous))
-        return Cells(np.arange(times), self._label, self._time, self._rows, visits, *columns)
-
-    def groups(self, firsts: Codes) -> Groups:
-        """The groups of a granularity, `firsts` the first time in the granule of each time, -1 in a gap.
-
-        The visits of a person to a group follow each other, as what is in a gap is left out before.
-        """
-        granule = firsts[self._time]
+    def at(self, firsts: Codes) -> Visits:
+        """The visits to the granules of a coarser granularity; what is in one of its gaps is left out."""
+        granule = firsts[self.time]
         inside = granule >= 0
-        number = np.full(len(granule), -1, np.int32)
-        number[inside] = np.cumsum(_changes(self._label[inside], granule[inside])) - 1
-        group, person = number[self._cell], self._person[self._owner]
-        if not inside.all():
-            group, person = group[group >= 0], person[group >= 0]
-        member = _changes(person, group)
-        group, count = group[member], int(number.max(initial=-1)) + 1
-        rows = np.bincount(number[inside], weights=self._rows[inside], minlength=count).astype(np.int64)
-        return Groups(rows, np.bincount(group, minlength=count), group, person[member])
+        label, granule, rows = self.label[inside], granule[inside], self.rows[inside]
+        begins = _changes(label, granule)
+        heads, number = np.flatnonzero(begins), np.full(len(inside), -1, np.int32)
+        number[inside] = np.cumsum(begins, dtype=np.int32) - np.int32(1)
+        cell, owner = number[self.cell], self.owner
+        if len(rows) < len(inside):  # before visits are compared with the one before
+            cell, owner = cell[cell >= 0], owner[cell >= 0]
+        first = _changes(owner, cell)
+        rows = np.add.reduceat(rows, heads) if len(heads) else rows
+        return Visits(firsts, label[heads], granule[heads], rows, cell[first], owner[first], self.person)
+
+
+def visits_of(label: Integers, person: Integers, time: Integers, times: int) -> Visits:
+    """The visits to every time, sorted once by label, person and time."""
+    cells, cell = ranked(label * times + time)
+    sizes = (int(codes.max(initial=0)) + 1 for codes in (label, person))
+    owner, owners = fold(zip((label, person), sizes, strict=True), len(label))
+    # Owners rise with their label, and cells with label and time: one number sorts by all three.
+    visits = distinct(owner * len(cells) + cell)
+    at_label, at_time = (narrow(part, len(cells)) for part in (cells // times, cells % times))
+    by_owner = narrow(visits // max(len(cells), 1), owners), narrow(person[example_of(owner, owners)], 0)
+    in_cell = narrow(visits % max(len(cells), 1), len(cells))
+    return Visits(np.arange(times), at_label, at_time, np.bincount(cell), in_cell, *by_owner)
 
 
 def _changes(*columns: Codes) -> Mask:
