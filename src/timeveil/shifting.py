@@ -28,6 +28,7 @@ from timeveil.domain.version import TOOL
 from timeveil.domain.wording import listed
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.reading import read
+from timeveil.reading.encoding import combine, encode
 from timeveil.reading.risks import reads_as_time
 
 METHOD = "shift-dates"
@@ -186,11 +187,8 @@ def _visits(relation: Relation, person: npt.NDArray[np.integer]) -> Ints:
     Several rows of one person, time and kind are one visit.
     """
     time = relation.table[relation.time]
-    kind = np.zeros(len(time), np.int64)
-    for name in relation.roles.quasi_columns:
-        values = pc.dictionary_encode(relation.table[name].combine_chunks(), null_encoding="encode")
-        pairs = np.stack([kind, np.asarray(values.indices)], axis=1)
-        kind = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    quasi = [encode(relation.table[name]) for name in relation.roles.quasi_columns]
+    kind, _ = combine([(coded.codes, len(coded.values)) for coded in quasi], len(time))
     moment = civil(relation.clock, instants(relation.clock, time))
     return np.unique(np.stack([person.astype(np.int64), moment, kind], axis=1), axis=0)
 

@@ -41,6 +41,7 @@ SHARED = {
 }
 """Sentences of the checks that every model shares."""
 _PLURALS = {"person": "people", "series": "series"}
+UNREADABLE = (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError)  # what anyone may define
 
 
 @dataclass(slots=True)
@@ -157,7 +158,7 @@ def _is_definition(value: object) -> bool:
         return False
     try:
         rebuilt = Granularity.from_dict(value).as_dict()
-    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):
+    except UNREADABLE:
         return True  # judged where granules are: they cannot be rebuilt from it
     return json.dumps(rebuilt) == json.dumps(dict(value))
 
@@ -317,7 +318,7 @@ def has_catalogue_title(stated: Mapping[str, Any], time: Mapping[str, Any]) -> b
     try:
         axis = TimeAxis(time["kind"], pa.timestamp("ms"), zone=time["zone"], unit=time["unit"])
         catalogued = fit(available(axis)[str(stated.get("name"))], axis).as_dict()
-    except (TimeveilError, LookupError, TypeError, ValueError):
+    except UNREADABLE:
         return True
     # Only a definition equal to the catalogue's, title aside, must carry its title.
     differs = {**stated, "title": None} != {**catalogued, "title": None}

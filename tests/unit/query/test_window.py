@@ -12,9 +12,8 @@ from tests.oracles import judges as oracle
 import timeveil as tv
 from timeveil.domain.judgement import Estimate
 from timeveil.errors import ParameterError, RolesError
-from timeveil.evidence.published import WindowCount
+from timeveil.evidence.published import WindowCount, instant_of
 from timeveil.judging import answer
-from timeveil.models.events.judges.query import window_of
 from timeveil.recoding import Hierarchy
 
 
@@ -154,8 +153,10 @@ def test_a_question_that_makes_no_sense_is_refused_without_a_value(two_weeks, qu
 
 
 def test_a_window_is_instants():
-    assert window_of(oracle.CIVIL, (dt.datetime(1970, 1, 1, 0, 1), dt.date(1970, 1, 2))) == (60, 86_400)
-    assert window_of(oracle.DAYS, (1, 2)) == (86_400, 172_800)
+    bounds = (dt.datetime(1970, 1, 1, 0, 1), dt.date(1970, 1, 2))
+    assert [instant_of(oracle.CIVIL, bound) for bound in bounds] == [60, 86_400]
+    assert [instant_of(oracle.DAYS, bound) for bound in (1, 2)] == [86_400, 172_800]
+    assert instant_of(oracle.DATES, "1970-01-02") == 86_400
     assert pa.types.is_date32(oracle.DATES.type)
 
 

@@ -55,11 +55,7 @@ class Breach(Exposure):
     of visits that are known exactly, the share of people with a single candidate in the release.
     """
 
-    KEYS: ClassVar = (
-        *("adversary", "k", "people", "everyone", "releases", "before", "after"),
-        *("share_above_one_in_k", "largest_share", "commonest_sensitive", "columns", "learned", "downcoding"),
-        "singled_out",
-    )
+    ALSO: ClassVar = ("share_above_one_in_k",)
 
     adversary: Adversary
     k: int
@@ -241,12 +237,8 @@ def _several_visits(
         if cost.sum() > _BUDGET:  # as many random people as the budget allows
             order = rng.permutation(len(cost))
             chosen = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(cost[order]), _BUDGET)))])
-            before, after, reached, usable = (
-                before[:, chosen],
-                after[:, chosen],
-                reached[chosen],
-                usable[chosen],
-            )
+            before, after = before[:, chosen], after[:, chosen]
+            reached, usable = reached[chosen], usable[chosen]
     weight = np.ones(len(reached))
     fits = np.where(reached, scene.released.in_all(*after), 0)
     return Risk(scene.original.in_all(*before), weight), Risk(fits, weight), usable
@@ -296,10 +288,9 @@ class Crowd:
         people = np.empty(len(first), dtype=np.int64)
         for low in range(0, len(order), _RANGES_AT_ONCE):
             batch = order[low : low + _RANGES_AT_ONCE]
-            begin, end = int(first[batch[0]]), int(last[batch].max())
-            people[batch] = people_in_ranges(
-                self._person[begin:end], first[batch] - begin, last[batch] - begin
-            )
+            begin, ranges = int(first[batch[0]]), (first[batch], last[batch])
+            person = self._person[begin : int(ranges[1].max())]
+            people[batch] = people_in_ranges(person, *(bound - begin for bound in ranges))
         return people
 
     def in_all(self, first: Codes, last: Codes) -> Integers:

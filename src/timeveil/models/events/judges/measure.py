@@ -193,9 +193,8 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
         value = asked[windows.example[cases]]
         # Value and time in one number: the rows of a value in a window follow each other.
         keys = np.sort(asked[complete] * room + position)
-        truth[cases] = np.subtract(
-            *(np.searchsorted(keys, value * room + edge[cases]) for edge in (high, low))
-        )
+        first, last = (np.searchsorted(keys, value * room + edge[cases]) for edge in (low, high))
+        truth[cases] = last - first
         shares_with = _shares_with(evidence, int(column)) if column >= 0 else lambda _: np.ones(len(rows))
         # The windows of each value in turn.
         order = np.argsort(value, kind="stable")

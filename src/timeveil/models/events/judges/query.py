@@ -13,10 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.judgement import Estimate
-from timeveil.domain.relation import TimeAxis
-from timeveil.evidence import published
 from timeveil.evidence.conditions import EXACT, Alternatives
-from timeveil.evidence.published import Instant, Moment, WindowCount, classes_of, marked_rows
+from timeveil.evidence.published import Instant, WindowCount, classes_of, instant_of, marked_rows, window_of
 from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
 
@@ -30,7 +28,7 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
     """
     release, axis = evidence.release, evidence.axis
     conditions = Alternatives(release, query.where, evidence.columns("quasi", "keep", "sensitive"))
-    low, high = window_of(axis, query.between)
+    low, high = window_of(query.between, "time", partial(instant_of, axis), (LOWEST, HIGHEST))
     keys = [*evidence.columns("start", "end"), *conditions.labelled, *evidence.columns("step")]
     classes = classes_of(release, keys, conditions.mark, each=rows)
     share = np.zeros((3, len(classes)))
@@ -72,13 +70,3 @@ def shares(granules: Granules, low: Instant, high: Instant) -> tuple[Floats, Flo
     endless = (granules.start == LOWEST) | (granules.end == HIGHEST)
     expected = np.where(endless, (certain.astype(float) + possible) / 2, expected)
     return np.where(certain, 1.0, expected), certain.astype(float), possible.astype(float)
-
-
-def window_of(axis: TimeAxis, between: tuple[Moment, Moment]) -> tuple[Instant, Instant]:
-    """A window as instants, with fractions of a second.
-
-    >>> import pyarrow as pa
-    >>> window_of(TimeAxis("civil", pa.date32()), ("1970-01-02", None))[0]
-    86400
-    """
-    return published.window_of(between, "time", partial(published.instant_of, axis), (LOWEST, HIGHEST))

@@ -19,8 +19,8 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.stored import give_back_memory
-from timeveil.errors import InputError, TimeveilError
-from timeveil.evidence.checks import Findings
+from timeveil.errors import InputError
+from timeveil.evidence.checks import UNREADABLE, Findings
 from timeveil.evidence.codes import (
     Coded,
     Integers,
@@ -180,13 +180,7 @@ def _check_granules(evidence: Evidence, findings: Findings) -> None:
         findings.expect("label:distinct", one_each, granules=len(granules))
         try:
             wrong = int((~_fits(evidence.axis, evidence.granularity_of(step), granules)).sum())
-        except (
-            TimeveilError,
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ):  # definitions are anyone's
+        except UNREADABLE:  # definitions are anyone's
             findings.expect("granule:definition", False)
             continue
         findings.expect("granule", not wrong, wrong=wrong, granules=len(granules))

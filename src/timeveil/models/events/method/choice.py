@@ -158,9 +158,7 @@ class _Choice:
     def _imprecision(self, node: Node) -> float:
         """How far up the ladders a node is, on average: 0 at the values themselves, 1 at the top of each."""
         order, heights = self._counts.order, dict[str, int]()
-        for (
-            granularity
-        ) in order.granularities:  # finer ones come first: the longest chain of them is its height
+        for granularity in order.granularities:  # finer ones first: the longest chain of them is its height
             below = [high for name, high in heights.items() if order.is_finer_time(name, granularity.name)]
             heights[granularity.name] = max(below, default=-1) + 1
         weights = [self._scale.weight_of_time, *self._scale.weights]
@@ -189,12 +187,10 @@ class _Choice:
                 raise ParameterError(message, hint="return a number that grows with generality")
         pairs = [(a, b) for a, b in product(numbers, numbers) if self._counts.order.is_finer(a, b)]
         if falling := sum(numbers[finer] > numbers[coarser] for finer, coarser in pairs):
-            raise ParameterError(
-                f"the function given as `choose` is lower for the coarser of two ways to generalise in "
-                f"{falling:,} of {len(pairs):,} pairs",
-                hint="return a number that never falls where something is made coarser, such as the bits",
-                facts={"falling": falling, "pairs": len(pairs)},
-            )
+            message = "the function given as `choose` is lower for the coarser of two ways to generalise in "
+            message += f"{falling:,} of {len(pairs):,} pairs"
+            hint = "return a number that never falls where something is made coarser, such as the bits"
+            raise ParameterError(message, hint=hint, facts={"falling": falling, "pairs": len(pairs)})
         return numbers
 
 

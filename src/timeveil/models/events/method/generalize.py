@@ -154,9 +154,7 @@ def generalize_time(
         if parameters.recode != "global":
             recoding = recode_rows(counts, chosen, seed=seed)
             published = events.publish_steps(plan.timeline, counts.steps(recoding.steps), recoding.cells)
-        elif (
-            counts.guard or counts.earlier
-        ):  # without the groups that break more than the promise of k people
+        elif counts.guard or counts.earlier:  # without groups that break more than the promise of k people
             published = events.publish_steps(plan.timeline, steps, counts.published(chosen), numbered=False)
         else:
             published = events.publish(plan.timeline, *steps[0], k)
