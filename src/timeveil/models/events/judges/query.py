@@ -28,7 +28,8 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
     """
     release, axis = evidence.release, evidence.axis
     conditions = Alternatives(release, query.where, evidence.columns("quasi", "keep", "sensitive"))
-    low, high = window_of(query.between, "time", partial(instant_of, axis), (LOWEST, HIGHEST))
+    ends: tuple[Instant, Instant] = (LOWEST, HIGHEST)
+    low, high = window_of(query.between, "time", partial(instant_of, axis), ends)
     keys = [*evidence.columns("start", "end"), *conditions.labelled, *evidence.columns("step")]
     classes = classes_of(release, keys, conditions.mark, each=rows)
     share = np.zeros((3, len(classes)))
