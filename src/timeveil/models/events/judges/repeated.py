@@ -68,13 +68,11 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
     for name in names:
         originals = (column_of(ledger.original.data, name) for ledger in ledgers)
         parts = [column.cast(plain_type(column.type)) for column in originals]
-        common = _common({part.type for part in parts})
+        # Values are compared in a type that holds all of them: a file may store times more precisely.
         error = mismatch(f"column `{name}` has another type in an earlier release")
-        if common is None:
-            raise error
-        with raising(error, on=pa.ArrowInvalid):  # a whole number that no floating-point number equals
-            parts = [part.cast(common) for part in parts]
-        columns.append(encode(pa.chunked_array([chunk for part in parts for chunk in part.chunks])))
+        with raising(error, on=pa.ArrowException):
+            tables = [pa.table({name: part}) for part in parts]
+            columns.append(encode(pa.concat_tables(tables, promote_options="permissive")[name]))
     row_key, _ = fold([(column.codes, column.size) for column in columns], sum(rows))
     # The how-manieth of its kind a row is in its table: look at rows by table and key, in their order.
     table = np.repeat(np.arange(len(rows)), rows)
@@ -86,18 +84,6 @@ def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
     person = np.zeros(number, np.int64)
     person[event] = columns[names.index(str(roles.respondent))].codes
     return np.split(event, np.cumsum(rows)[:-1]), person
-
-
-def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
-    """The type that values of several types can be compared in; a file may store times more precisely."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
-        return pa.float64()
-    if all(pa.types.is_timestamp(kind) for kind in kinds) and len({kind.tz for kind in kinds}) == 1:
-        unit = max((kind.unit for kind in kinds), key=["s", "ms", "us", "ns"].index)
-        return pa.timestamp(unit, tz=next(iter(kinds)).tz)
-    return None
 
 
 def require_earlier(evidence: Evidence) -> None:

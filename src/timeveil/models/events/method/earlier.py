@@ -216,23 +216,18 @@ class _History:
         """A column of all tables; numbers may be whole in one and not in another, and times more precise."""
         columns = [table[name] for table in self.tables]
         kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
-        kind = next(iter(kinds)) if len(kinds) == 1 else None
-        if len({str(getattr(k, "tz", None)) for k in kinds}) == 1 and all(map(pa.types.is_timestamp, kinds)):
-            finest = "ns" if any(k.unit == "ns" for k in kinds) else "us"
-            kind = pa.timestamp(finest, tz=next(iter(kinds)).tz)
-        elif len(kinds) > 1 and all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds):
-            kind = pa.float64()
-        elif all(pa.types.is_string(k) or pa.types.is_large_string(k) for k in kinds):
-            kind = pa.large_string()
         names = " and ".join(sorted(map(str, kinds)))
         error = InputError(
             f"column `{name}` is {names} in releases of one table, so that events cannot be recognised",
             hint="read all tables alike, with the same {zone}, {unit} and {time_format}",
             code="other-data",
         )
-        if kind is None:
+        if len(kinds) > 1 and any(map(pa.types.is_decimal, kinds)):  # which would be rounded
             raise error
-        with raising(error, on=pa.ArrowInvalid):  # a whole number that no floating-point number equals
+        # Arrow refuses types without a common one, and whole numbers that no floating-point number equals.
+        with raising(error, on=pa.ArrowException):
+            schemas = [pa.schema([(name, kind)]) for kind in kinds]
+            (kind,) = pa.unify_schemas(schemas, promote_options="permissive").types
             return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
 
 
