@@ -12,10 +12,10 @@ from tests.oracles import patterns as slow
 from tests.properties.test_patterns import METHODS, settings
 
 from timeveil.errors import InfeasibleError, InputError
+from timeveil.models.patterns.method.channels import completed
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.publishing import sanitized
 from timeveil.models.patterns.method.sanitizing import Sanitized
-from timeveil.models.patterns.method.structure import completed
 from timeveil.models.patterns.method.transactions import Transactions
 
 FORMS = {(3, 2): some(300), (2, 3): some(200), (3, 3): some(60)}

@@ -11,9 +11,8 @@ import pytest
 from tests.oracles.patterns import Row, completed, maximal, mined, sets_of, star, transactions
 
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.method.channels import Channels, maximal_channels
+from timeveil.models.patterns.method.channels import Channels, maximal_boxes, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.structure import maximal_boxes
 from timeveil.models.patterns.method.transactions import Transactions
 
 

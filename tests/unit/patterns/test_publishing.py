@@ -14,8 +14,8 @@ from tests.oracles.patterns import transactions
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.method import mine
+from timeveil.models.patterns.method.channels import completed
 from timeveil.models.patterns.method.family import mine_family
-from timeveil.models.patterns.method.structure import completed
 
 INSTANTS = [f"h{hour:02}" for hour in range(6)]
 WIDE = tv.Roles(respondent="household", series=INSTANTS, drop="rest")

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.models.patterns.method.channels import Channels, maximal_channels
+from timeveil.models.patterns.method.channels import Channels, completed, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, cells_of, mergers, raised
-from timeveil.models.patterns.method.structure import completed
 from timeveil.models.patterns.method.transactions import Sets
 
 

@@ -24,6 +24,7 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.family import Family, Nodes, mine_family, too_many
 from timeveil.models.patterns.method.transactions import (
+    NOTHING,
     Ints,
     Sets,
     Source,
@@ -152,7 +153,7 @@ def read_in_spark(table: Any, roles: Roles | None, values: Values) -> Source:
         names = symbols_of(np.zeros((0, len(chosen))), chosen, kinds).names
         encoding = Encoding(first, names, kinds, None, chosen, values["center"], columns, len(roles.series))
         rows = RowsInSpark(people, encoding, people.total(partial(_item_counts, encoding)))
-        return Source("series", relation, rows, row_of, chosen, values["center"], of_rows=of_rows)
+        return Source("series", relation, rows, row_of, NOTHING, of_rows, chosen, values["center"])
     people.cluster.define("people", people.frame)
     query = f"FROM people LATERAL VIEW explode(c{first}) AS item GROUP BY item"
     items, counts = people.cluster.table(f"SELECT item, count(*) AS n {query}").columns
@@ -164,8 +165,8 @@ def read_in_spark(table: Any, roles: Roles | None, values: Values) -> Source:
     order = pa.array(np.argsort(baskets.items))
     encoding = Encoding(first, baskets.names, 1, items.combine_chunks().take(order))
     rows = RowsInSpark(people, encoding, np.asarray(counts.take(order)).astype(np.int64))
-    empty = people.total(partial(_without_items, first))[0]
-    return Source("baskets", relation, rows, row_of, without_items=int(empty), of_rows=of_rows)
+    facts = NOTHING | {"without_items": int(people.total(partial(_without_items, first))[0])}
+    return Source("baskets", relation, rows, row_of, facts, of_rows)
 
 
 # What executors do with the rows of a part.

@@ -2,13 +2,8 @@
 
 Counts of patterns look harmless, but their differences can point at two people. All frequent patterns are
 mined, every small group that their counts reveal is found, and counts are raised just enough that none is
-left; or, for comparison, rows or patterns are left out instead.
-
-Where we depart from the print
-    Channels and their merging are defined (after Atzori et al. 2008); counts of all frequent patterns rise.
-    Readers know that everybody has one symbol at every instant, so for series what follows from that is
-    closed too (`structure`).
-Cost: mining, and what `channels` says of finding small groups.
+left; or, for comparison, rows or patterns are left out instead. Channels and their merging are defined after
+Atzori et al. (2008), as the print leaves them open.
 """
 
 import math
@@ -234,13 +229,13 @@ def _assemble(
     after, virtual = sanitized.after, sanitized.virtual
     published = after.closed() if parameters.published == "closed" else np.ones(len(after), np.bool_)
     published[0] = True  # the empty pattern is the number of people
-    facts, everyone = _facts(source, rows, sanitized), rows.rows + source.left_out
-    hint = 'leave nobody out with {method="additive"}'
-    if source.left_out > facts["withheld"]:
+    facts = _facts(source, rows, sanitized)
+    left_out, hint = facts["left_out"], 'leave nobody out with {method="additive"}'
+    if left_out > facts["withheld"]:
         hint = 'fill in missing readings with {fill="linear"}'
-    refuse_loss(parameters, facts["withheld"] + source.left_out, everyone, "people", hint)
+    refuse_loss(parameters, facts["withheld"] + left_out, rows.rows + left_out, "people", hint)
     hint = "fill in people and items before reading"
-    refuse_loss(parameters, source.incomplete, source.relation.rows, "rows", hint)
+    refuse_loss(parameters, facts.get("incomplete", 0), source.relation.rows, "rows", hint)
     data = after.table(published, rows.names)
     series = source.instants is not None
     weaker, fill = series and not parameters.structural, parameters.fill if series else None
@@ -281,7 +276,6 @@ def _facts(source: Source, rows: Rows, sanitized: Sanitized) -> dict[str, Any]:
     channels, after = sanitized.channels, sanitized.after
     before, groups = channels.published, channels.groups
     error = after.support[1:] / before.support[1:] - 1 if len(before) == len(after) else None
-    left_out = {"incomplete": source.incomplete, "repeated": source.repeated}
     return {
         "origin": source.origin,
         "transactions": rows.rows,
@@ -299,11 +293,7 @@ def _facts(source: Source, rows: Rows, sanitized: Sanitized) -> dict[str, Any]:
         "virtual": sanitized.virtual.total,
         "withheld": 0 if sanitized.withheld is None else int(np.count_nonzero(sanitized.withheld)),
         "rounds": sanitized.rounds,
-        "filled": source.filled,
-        "left_out": source.left_out,
-        **{name: number for name, number in left_out.items() if number},
-        "without_items": source.without_items,
-        "source_p": source.shared,
+        **source.facts,
         "dropped": list(source.relation.dropped),
         **source.relation.exceptions,
     }

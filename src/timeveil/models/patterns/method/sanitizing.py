@@ -1,29 +1,18 @@
 """Raise counts until no small group can be computed (Algorithm 4, corrected).
 
-Every channel says that a few rows have some items (present) and not others (absent). Channels that agree are
-merged, and for each merger V virtual rows are added that have its present items. Every pattern below V rises
-by as much, the empty one too: the result is what the original rows and the virtual ones give together, so no
-count contradicts another, and no pattern is lost.
+Every channel says that a few rows have some items (present) and not others (absent). Two channels merge if
+and only if neither has what the other lacks and, in series, a symbol is left at every instant. For each
+merger V virtual rows are added that have its present items and, in series, one symbol at every instant, as
+everybody has. Every pattern below V rises by as much, closed or not, and the empty one too: the result is
+what real and virtual rows give together, so no count contradicts another, and no pattern is lost.
 
-A virtual row of series has one symbol at every instant, as everybody has: where a merger leaves an instant
-open, a symbol that it does not lack and that raises counts by little. So all rows are series, and that
-everybody has one symbol at every instant does not show which are virtual.
+Why no small group is left. A group is a question that every row answers with yes or no. V is in the small
+cell of every channel that was merged, and k copies make each of them at least k. In any other group V counts
+k times or not at all, so what was 0 is 0 or at least k, and what was k is no less. With fewer copies, as many
+as V's smallest cell needs, every cell that V is in becomes at least k, and all other cells stay as they were.
 
-Why no small group is left. A group is a question that every row answers with yes or no. V has what its merger
-has and lacks what it lacks, so it is in the small cell of every channel that was merged, and k copies make
-each of them at least k. In any other group V counts k times or not at all, so what was 0 is 0 or at least k,
-and what was k is no less. With fewer copies, as many as V's smallest cell needs, every cell that V is in
-becomes at least k, and all other cells stay as they were.
-
-For small families an integer program finds the virtual rows that change counts least (`least`). It shows how
-far the greedy mergers are from the best. Cost: the candidates double with every item, and it may take long.
-
-The other way is to leave rows or patterns out until no channel is left. It is kept for comparison: it loses
-patterns.
-
-Where we depart from the print: two channels merge if and only if neither has what the other lacks and, in
-series, a symbol is left at every instant; k rows are added for each merger; all frequent sets rise, closed or
-not, and the empty set.
+For small families an integer program finds the virtual rows that change counts least. Rows or patterns are
+left out until no channel is left only for comparison: that loses patterns.
 """
 
 import math
@@ -35,9 +24,8 @@ from typing import Any
 import numpy as np
 
 from timeveil.errors import InfeasibleError, ParameterError
-from timeveil.models.patterns.method.channels import Channels
+from timeveil.models.patterns.method.channels import Boxes, Channels
 from timeveil.models.patterns.method.family import BLOCK_WORDS, Family
-from timeveil.models.patterns.method.structure import Boxes
 from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
 
 Mine = Callable[[Transactions], Family]

@@ -165,6 +165,8 @@ class Transactions:
 
 
 Rows: TypeAlias = "Transactions | RowsInSpark"
+Values = Mapping[str, Any]  # parameters or facts by name
+NOTHING: dict[str, Any] = {"filled": 0, "left_out": 0, "without_items": 0, "source_p": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,23 +174,19 @@ class Source:
     """Rows of items, and where they were read.
 
     `instants` are those of series, in order. `row_of` gives for each input row its row of items, -1 if it was
-    left out. `incomplete` rows of transactions were left out, and `repeated` items of a person. `shared` is,
-    of a series release, how many people share a pattern. `of_rows` is whether nobody said whose the rows are.
+    left out. `of_rows` is whether nobody said whose the rows are. `facts` are for the ledger: what was
+    `filled` or `left_out`; of transactions also `incomplete` rows and `repeated` items, and people
+    `without_items`, None where they have no row; of a series release how many people share a pattern.
     """
 
     origin: Origin
     relation: Relation
     rows: Rows
     row_of: Ints
+    facts: Values
+    of_rows: bool
     instants: tuple[str, ...] | None = None
     center: Center | None = None
-    filled: int = 0
-    left_out: int = 0
-    incomplete: int = 0
-    repeated: int = 0
-    shared: int | None = None
-    of_rows: bool = False
-    without_items: int | None = 0  # None where people without items have no row either
 
     def entries(self, withheld: Flags | None) -> pa.Table:
         """One row per input row: the number of its transaction, null where that is not counted."""
@@ -197,9 +195,6 @@ class Source:
             uncounted |= withheld[self.row_of]
         transaction = pa.array(self.row_of, pa.int64(), mask=uncounted)
         return pa.table({"row": np.arange(len(transaction)), "transaction": transaction})
-
-
-Values = Mapping[str, Any]  # parameters by name
 
 
 def read_source(source: Any, roles: Roles | None, values: Values) -> Source:
@@ -237,9 +232,11 @@ def _of_baskets(relation: Relation, values: Values) -> Source:
             raise InputError(f"nobody has two items in `{column}`, and {looks}", hint=hint)
     has_lists = is_list(relation.data.schema.field(column).type)
     without_items = int(np.count_nonzero(rows.sets.lengths == 0)) if has_lists else None
-    read: Any = {"repeated": baskets.repeated, "of_rows": relation.roles.respondent is None}
-    read["incomplete"] = int(np.count_nonzero(baskets.basket_of_row < 0))
-    return Source("baskets", relation, rows, baskets.basket_of_row, without_items=without_items, **read)
+    incomplete = int(np.count_nonzero(baskets.basket_of_row < 0))
+    exceptions = {"incomplete": incomplete, "repeated": baskets.repeated}
+    facts = {name: number for name, number in exceptions.items() if number}
+    facts = NOTHING | facts | {"without_items": without_items}
+    return Source("baskets", relation, rows, baskets.basket_of_row, facts, relation.roles.respondent is None)
 
 
 def _of_series(relation: Relation, values: Values) -> Source:
@@ -254,9 +251,10 @@ def _of_series(relation: Relation, values: Values) -> Source:
     # Normalised over all instants first: what is left out still shapes the symbols of what is published.
     z = z_normalised(collection.matrix, values["center"])[:, columns]
     names = tuple(collection.instants[column] for column in columns)
-    rows, missing = symbols_of(z, names, values["symbols"]), (collection.filled, collection.dropped)
-    read = (collection.series_of_row, names, values["center"], *missing)
-    return Source("series", relation, rows, *read, of_rows=relation.roles.respondent is None)
+    rows, of_rows = symbols_of(z, names, values["symbols"]), relation.roles.respondent is None
+    facts = NOTHING | {"filled": collection.filled, "left_out": collection.dropped}
+    read = (collection.series_of_row, facts, of_rows, names, values["center"])
+    return Source("series", relation, rows, *read)
 
 
 def _of_release(release: Release, values: Values) -> Source:
@@ -276,9 +274,9 @@ def _of_release(release: Release, values: Values) -> Source:
     data = pa.table({name: z[:, column] for column, name in enumerate(names)})
     relation = Relation(Roles(series=names), data, source="a series release")
     rows, items = np.arange(len(z), dtype=np.int64), symbols_of(z, names, values["symbols"])
-    shared, of_rows = release.manifest["parameters"]["p"], "rows" in release.manifest["guarantee"]
-    read = (relation, items, rows, names, described["center"])
-    return Source("release", *read, shared=shared, of_rows=of_rows)
+    facts = NOTHING | {"source_p": release.manifest["parameters"]["p"]}
+    of_rows = "rows" in release.manifest["guarantee"]
+    return Source("release", relation, items, rows, facts, of_rows, names, described["center"])
 
 
 def symbols_of(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:
