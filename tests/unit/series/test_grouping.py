@@ -17,7 +17,7 @@ from timeveil.domain.roles import Roles
 from timeveil.errors import InfeasibleError, InputError
 from timeveil.judging import attack, measure, verify
 from timeveil.models.series.method import anonymize_series
-from timeveil.models.series.method.grouping import _half, categories_of, eligible, holds
+from timeveil.models.series.method.diversity import _half, categories_of, eligible, holds
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 
 METHODS = ("adaptive", "kapra", "naive", "representative")

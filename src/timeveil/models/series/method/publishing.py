@@ -27,11 +27,18 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError, RolesError
 from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.assembling import Customised, assemble, ends_of, require_free_names
-from timeveil.models.series.method.diversity import columns_to_group
-from timeveil.models.series.method.grouping import categories_of, eligible, regrouped
+from timeveil.models.series.method.diversity import categories_of, columns_to_group, eligible, regrouped
 from timeveil.models.series.method.paper import kapra, naive
 from timeveil.models.series.method.partition import Labels, Matrix, Partition, settled_order, side_by_side
-from timeveil.models.series.method.parts import Quasi, cut, each_alone, layers_of, part_of, require_k_series
+from timeveil.models.series.method.parts import (
+    Quasi,
+    cut,
+    each_alone,
+    in_spark,
+    layers_of,
+    part_of,
+    require_k_series,
+)
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection, collect, read_series, refuse_rare
 from timeveil.reading.risks import refuse_repetition, with_risks
@@ -159,8 +166,7 @@ def _in_parts(
         raise ParameterError(f"series in parts: {message}", hint="leave {parts} out")
     cuts = cut(collection.matrix, parameters, parts)
     if people is not None:
-        in_spark = import_module("timeveil.models.series.method.in_spark")
-        return side_by_side(collection.size, in_spark.grouped(people, cuts, parameters, form), "parts")
+        return side_by_side(collection.size, in_spark(people, cuts, parameters, form), "parts")
     if cuts is None:
         return form(collection, progress=progress)
 
