@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import timeveil as tv
 from benchmarks.experiments.series_sources import SHOTS
 from benchmarks.experiments.stream import written
-from timeveil.datasets import walk
+from benchmarks.generated import walk
 from timeveil.models.patterns.method import mine
 
 RESULTS = Path(__file__).resolve().parent / "results" / "patterns.json"

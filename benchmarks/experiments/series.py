@@ -22,7 +22,7 @@ from benchmarks.experiments.series_runs import efforts, front, losses, of_walk, 
 from benchmarks.experiments.series_sources import READERS, SHOTS, Source, generated, matrix_of
 from benchmarks.experiments.series_tables import FEW
 from benchmarks.experiments.stream import written
-from timeveil.datasets import uniform
+from benchmarks.generated import uniform
 from timeveil.models.series.method.partition import Matrix
 
 HERE = Path(__file__).resolve().parent

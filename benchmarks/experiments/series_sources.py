@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from timeveil.datasets import strings, uniform, walk
+from benchmarks.generated import strings, uniform, walk
 from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols import positions, symbols_at, z_normalised
 

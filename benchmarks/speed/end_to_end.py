@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from timeveil import datasets
+from benchmarks.generated import events
 
 SCRIPT = """
 import duckdb
@@ -74,7 +74,7 @@ def run(rows: int, repeat: int) -> dict[str, dict[str, float]]:
 
 def _make(rows: int, path: Path) -> None:
     """A tenth as many people as rows over three years, two quasi-identifiers, a result of two digits."""
-    table = datasets.events(rows, people=max(rows // 10, 1), days=3 * 365, seed=1)
+    table = events(rows, people=max(rows // 10, 1), days=3 * 365, seed=1)
     result = pc.round(table["value"], 1)
     pcsv.write_csv(table.set_column(4, "result", result), path)
 

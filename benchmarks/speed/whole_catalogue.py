@@ -28,7 +28,7 @@ import duckdb
 import pyarrow as pa
 
 import timeveil as tv
-from timeveil import datasets
+from benchmarks.generated import events
 
 DAYS = 3 * 365
 K = 5
@@ -56,7 +56,7 @@ ROLES = tv.Roles(respondent="person", time="happened_at", quasi=["zip", "sex"], 
 
 def make(rows: int) -> pa.Table:
     """A tenth as many people as rows, two quasi-identifiers, three years."""
-    return datasets.events(rows, people=rows // 10, days=DAYS, seed=1)
+    return events(rows, people=rows // 10, days=DAYS, seed=1)
 
 
 def generalize(table: pa.Table, suppress: float = 0.05) -> tuple[tv.Release, tv.Ledger]:

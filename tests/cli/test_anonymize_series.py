@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.generated import uniform
 from tests.cli.conftest import Cli, Said, copied, made, names
 
-from timeveil.datasets import load_curves, uniform
+from timeveil.datasets import load_curves
 from timeveil.folder import open_ledger, open_release
 from timeveil.judging import verify
 

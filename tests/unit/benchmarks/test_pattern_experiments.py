@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from benchmarks.experiments import pattern_tables, patterns
 from benchmarks.experiments.tables import MARKED
+from benchmarks.generated import walk
 
 import timeveil as tv
-from timeveil.datasets import walk
 
 Rows = dict[str, Any]
 KINDS = ("k_fixed", "support_fixed")

@@ -14,9 +14,9 @@ from benchmarks.experiments.series_calls import kapra, naive
 from benchmarks.experiments.series_methods import Published, by_tga, seen
 from benchmarks.experiments.series_runs import timed
 from benchmarks.experiments.series_sources import SHOTS, matrix_of
+from benchmarks.generated import walk
 
 import timeveil as tv
-from timeveil.datasets import walk
 from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.bands import Bands
 from timeveil.models.series.judges.measure import TOLERANCE, ReleaseSummary, Workload

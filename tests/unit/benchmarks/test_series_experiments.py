@@ -26,8 +26,8 @@ from benchmarks.experiments.series_methods import top_down
 from benchmarks.experiments.series_sources import SHOTS, Source, matrix_of
 from benchmarks.experiments.series_trends import BEYOND, TRENDS, held
 from benchmarks.experiments.tables import MARKED
+from benchmarks.generated import walk
 
-from timeveil.datasets import walk
 from timeveil.symbols import pattern_distance
 
 WORDS = Words("Title <1>", "below", "x", "a & b")

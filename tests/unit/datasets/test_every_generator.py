@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
+from benchmarks import generated
 
 from timeveil import datasets
-from timeveil.datasets.tables import skewed, with_repeats
+from timeveil.datasets import skewed, with_repeats
 from timeveil.errors import ParameterError
 
 GENERATORS: dict[str, Callable[..., pa.Table]] = {
@@ -20,10 +21,10 @@ GENERATORS: dict[str, Callable[..., pa.Table]] = {
     "load_curves": lambda seed: datasets.load_curves(50, seed=seed),
     "load_curves, long": lambda seed: datasets.load_curves(50, seed=seed, long=True),
     "baskets": lambda seed: datasets.baskets(100, seed=seed),
-    "events": lambda seed: datasets.events(400, people=50, days=30, seed=seed),
-    "walk": lambda seed: datasets.walk(50, seed=seed),
-    "uniform": lambda seed: datasets.uniform(50, seed=seed),
-    "strings": lambda seed: datasets.strings(50, seed=seed),
+    "events": lambda seed: generated.events(400, people=50, days=30, seed=seed),
+    "walk": lambda seed: generated.walk(50, seed=seed),
+    "uniform": lambda seed: generated.uniform(50, seed=seed),
+    "strings": lambda seed: generated.strings(50, seed=seed),
 }
 EMPTY: dict[str, Callable[[], pa.Table]] = {
     "clinic_visits": lambda: datasets.clinic_visits(0),
@@ -32,10 +33,10 @@ EMPTY: dict[str, Callable[[], pa.Table]] = {
     "load_curves": lambda: datasets.load_curves(0),
     "load_curves, long": lambda: datasets.load_curves(0, long=True),
     "baskets": lambda: datasets.baskets(0),
-    "events": lambda: datasets.events(0),
-    "walk": lambda: datasets.walk(0),
-    "uniform": lambda: datasets.uniform(0),
-    "strings": lambda: datasets.strings(0),
+    "events": lambda: generated.events(0),
+    "walk": lambda: generated.walk(0),
+    "uniform": lambda: generated.uniform(0),
+    "strings": lambda: generated.strings(0),
 }
 
 
@@ -94,12 +95,12 @@ def test_nothing_asked_for_is_an_empty_table_with_the_same_columns(name: str) ->
         (lambda: datasets.load_curves(True), "people"),
         (lambda: datasets.load_curves(instants=0), "instants"),
         (lambda: datasets.baskets(-3), "transactions"),
-        (lambda: datasets.events(10, people=0), "people"),
-        (lambda: datasets.events(10, days=0), "days"),
-        (lambda: datasets.walk(-1), "rows"),
-        (lambda: datasets.walk(instants=0), "instants"),
-        (lambda: datasets.uniform(instants=0), "instants"),
-        (lambda: datasets.strings(symbols=1), "symbols"),
+        (lambda: generated.events(10, people=0), "people"),
+        (lambda: generated.events(10, days=0), "days"),
+        (lambda: generated.walk(-1), "rows"),
+        (lambda: generated.walk(instants=0), "instants"),
+        (lambda: generated.uniform(instants=0), "instants"),
+        (lambda: generated.strings(symbols=1), "symbols"),
     ],
 )
 def test_a_size_that_makes_no_sense_is_refused_by_name(call: Callable[[], pa.Table], parameter: str) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from benchmarks import generated
+from benchmarks.generated import events
 
-from timeveil.datasets import baskets, daily_cases, events, hospital_stays, load_curves
-from timeveil.datasets.series import TARIFFS
+from timeveil.datasets import TARIFFS, baskets, daily_cases, hospital_stays, load_curves
 
 
 def share(mask: pa.ChunkedArray) -> float:
@@ -144,9 +145,7 @@ class TestEvents:
         assert people.num_rows == pc.count_distinct(table["person"]).as_py()
 
     def test_blocks_leave_no_seam(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        import timeveil.datasets.tables as module
-
-        monkeypatch.setattr(module, "BLOCK", 999)
+        monkeypatch.setattr(generated, "BLOCK", 999)
         table = events(5_000, people=100, days=10)
         assert pc.min(table["person"]).as_py() >= 0
         assert pc.max(table["person"]).as_py() < 100

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from timeveil.datasets import strings, uniform, walk
+from benchmarks.generated import strings, uniform, walk
 
 
 def matrix(table: pa.Table) -> np.ndarray:
