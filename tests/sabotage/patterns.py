@@ -23,6 +23,7 @@ from tests.sabotage.tampering import (
     with_lines,
     with_role,
     with_table,
+    with_type,
     with_values,
 )
 
@@ -501,6 +502,13 @@ entry(
     "recipient",
     "columns",
     lambda r: (with_role(r, "support", "pattern"), "does not state the columns pattern and support alone"),
+)
+entry(
+    "a support said to be of another type",
+    "patterns",
+    "recipient",
+    "columns",
+    lambda r: (with_type(r, "support", "int32"), "does not state lists of texts and 64-bit whole numbers"),
 )
 entry(
     "a column more than stated",

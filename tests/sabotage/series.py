@@ -699,6 +699,12 @@ def one_value_too_frequent_in_a_cell(release, ledger, chance):
     return Tampered(spoilt, ledger, "1 cell with a value of `income` in more than 1 row in 2")
 
 
+@sabotage("series l", "recipient", "values-below-l")
+def a_sensitive_value_left_out(release, ledger, chance):
+    spoilt = _spoilt(release, [chance.randrange(release.table.num_rows)], income=lambda _: None)
+    return Tampered(spoilt, ledger, "1 value of `income` missing, and l needs all")
+
+
 @sabotage("series", "custodian", "row-values")
 def a_kept_value_changed(release, ledger, chance):
     row = chance.randrange(release.table.num_rows)

@@ -106,7 +106,16 @@ def promised(release: tv.Release, **changed: Any) -> tv.Release:
 
 def with_role(release: tv.Release, name: str, role: str) -> tv.Release:
     """A column said to have another role."""
-    columns = [{**c, "role": role} if c["name"] == name else c for c in release.manifest["columns"]]
+    return _said_of(release, name, role=role)
+
+
+def with_type(release: tv.Release, name: str, kind: str) -> tv.Release:
+    """A column said to have another type."""
+    return _said_of(release, name, type=kind)
+
+
+def _said_of(release: tv.Release, name: str, **changed: str) -> tv.Release:
+    columns = [{**c, **changed} if c["name"] == name else c for c in release.manifest["columns"]]
     return replace(release, manifest={**release.manifest, "columns": columns})
 
 

@@ -126,3 +126,27 @@ def test_what_belongs_together(pair) -> None:
     place = release.table.column_names.index("taken_at_step")
     moved = release.table.set_column(place, "taken_at_step", pa.array(shifted, pa.int32()))
     assert codes(replace(release, parts={"data": moved}))
+
+
+def test_a_group_told_to_be_at_two_steps():
+    """At both its label is the same; each half has enough rows, but only the whole has enough people."""
+    zips = ["x"] * 8 + ["a", "a", "b", "b"]
+    who = [*"abcdabcd", *"efgh"]
+    visits = pa.table({"who": who, "at": [dt.date(2024, 3, 4)] * 12, "zip": zips})
+    release, ledger = tv.generalize_time(
+        visits,
+        tv.Roles(respondent="who", time="at", quasi=["zip"]),
+        K,
+        recode="refined",
+        hierarchies={"zip": pa.table({"value": ["x", "a", "b"], "1": ["x", "ab", "ab"]})},
+        granularities=["day"],
+    )
+    rows, steps = lines(release), [dict(step) for step in release.manifest["steps"]]
+    assert [(step["rows"], step["groups"]) for step in steps] == [(8, 1), (4, 1)]
+    for line in [line for line in rows if line["zip"] == "x"][:4]:
+        line["at_step"] = 2
+    steps[0]["rows"], steps[1]["rows"], steps[1]["groups"] = 4, 8, 2
+    forged = replace(release, manifest={**release.manifest, "steps": steps})
+    forged = counts(in_order(with_lines(forged, rows)), groups=1)
+    assert codes(forged) == set()
+    assert codes(forged, replace(ledger, facts={**ledger.facts, "steps": steps})) >= {"class-rows"}

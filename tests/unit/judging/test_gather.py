@@ -6,6 +6,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
+from tests.sabotage.valid import made
 
 import timeveil as tv
 from timeveil.judging import gather
@@ -123,3 +124,23 @@ def test_the_hint_about_a_foreign_adversary_is_a_sentence():
         tv.attack(*visits(), tv.StreamAdversary())
     with pytest.raises(tv.ParameterError, match="give a `StreamAdversary`"):
         tv.attack(*cases(), tv.Adversary())
+
+
+STAGES = {
+    "time": ["counting rows", "checking the order of rows", "counting people"],
+    "stream, buckets": ["checking slots", "following records"],
+    "series, kapra": ["checking groups", "comparing with the original"],
+    "patterns, baskets, tight, closed": ["reading patterns", "looking for small groups", "counting people"],
+}
+
+
+@pytest.mark.parametrize("shape", STAGES)
+def test_what_is_being_judged_is_said_as_it_goes_on(shape):
+    """A recipient does not wait for what only the ledger shows."""
+    said = []
+    release, ledger = made(shape, 0)
+    for given in (ledger, None):
+        assert tv.verify(gather(release, given, lambda what, share: said.append((share, what))))
+    stages = STAGES[shape]
+    assert [what for _, what in said] == stages + stages[:-1]
+    assert said[: len(stages)] == sorted(said[: len(stages)])

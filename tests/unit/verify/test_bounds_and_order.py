@@ -15,6 +15,7 @@ from timeveil.errors import BundleError
 from timeveil.evidence.checks import faults
 from timeveil.evidence.published import compared_rows
 from timeveil.judging import is_well_formed
+from timeveil.models.events.judges.manifest import MANIFEST as EVENTS_MANIFEST
 from timeveil.models.patterns.judges.manifest import MANIFEST as PATTERN_MANIFEST
 from timeveil.models.series.evidence import patterns_of
 from timeveil.models.series.judges.definition import is_nearest_below, too_long
@@ -100,27 +101,68 @@ def test_levels_go_from_1_to_52_and_letters_from_a_to_capital_z():
             patterns_of(pa.array([text], pa.string()), pa.array([52]), 2)
 
 
+def kind_at(shape, path):
+    """The shape of a place in a manifest: `*` is any name, or any item of a list."""
+    for key in path.split("."):
+        if key == "*":
+            shape = shape[0] if isinstance(shape, list) else shape.of
+        else:
+            shape = shape[key] if key in shape else shape[f"{key}?"]
+    return shape
+
+
 @pytest.mark.parametrize(
     ("manifest", "path", "least", "most"),
     [
+        (EVENTS_MANIFEST, "levels.*.level", 1, 1_000),
+        (EVENTS_MANIFEST, "counts.rows", 0, 2**53),
         (SERIES_MANIFEST, "parameters.max_level", 1, 52),
         (SERIES_MANIFEST, "parameters.round_outward", 1, 15),
         (SERIES_MANIFEST, "parameters.shape_weight", 0, 1_000_000),
         (SERIES_MANIFEST, "parameters.effort", 0, 1_000),
+        (SERIES_MANIFEST, "parameters.segment", 2, 100_000),
+        (SERIES_MANIFEST, "parameters.epsilon", 0, 10**300),
+        (MANIFEST, "parameters.l", 1, 2**53),
         (MANIFEST, "parameters.window", 1, 10_000),
         (MANIFEST, "parameters.jitter", 0, 10_000),
+        (MANIFEST, "parameters.spread", 0, 10_000),
+        (MANIFEST, "parameters.fillers", 0, 10_000),
+        (MANIFEST, "guarantee.forget_after", 2, 10_000),
         (PATTERN_MANIFEST, "parameters.max_len", 1, 1_000_000),
         (PATTERN_MANIFEST, "patterns.symbols", 2, 52),
     ],
 )
 def test_numbers_of_a_manifest_have_bounds(manifest, path, least, most):
     """One without could carry a message."""
-    section, _, name = path.partition(".")
-    kind = manifest[section][name]
+    kind = kind_at(manifest, path)
     for number in (least, most):
         assert list(faults(number, kind)) == []
     for number in (least - 1, most + 1, True, "1"):
         assert len(list(faults(number, kind))) == 1
+
+
+@pytest.mark.parametrize(
+    ("manifest", "path", "fine", "odd"),
+    [
+        (EVENTS_MANIFEST, "tool", ["timeveil 0.1.0", "timeveil 12.3.456rc1"], ["timeveil 0.1", "0.1.0", 1]),
+        (EVENTS_MANIFEST, "parameters.suppress", [0, 0.999], [1, 1.0, -1e-9, True, "0"]),
+        (EVENTS_MANIFEST, "parameters.granularities", [None, [], ["day"]], [["day", 1], "day", {}]),
+        (EVENTS_MANIFEST, "parameters.fold_spellings", [True], [False, 1, "true"]),
+        (EVENTS_MANIFEST, "parameters.accept_risk", [[], ["k"]], ["k", {}, [1]]),
+        (EVENTS_MANIFEST, "candidates.*.feasible", [True, False], [0, 1, None]),
+        (EVENTS_MANIFEST, "durations.*", ["hour", "day"], ["moon", None]),
+        (EVENTS_MANIFEST, "time.zone", [None, "UTC"], [1, []]),
+        (EVENTS_MANIFEST, "format", [1], [True, 1.0, 2, "1"]),
+        (MANIFEST, "counts.first_slot", [None, 0, -3, "2024-03-04"], [True, 1.5, []]),
+        (MANIFEST, "parameters.move_cost", ["linear", [0, 1.5]], ["cubic", [], None, 7, {0: 1}, [1e300]]),
+        (SERIES_MANIFEST, "parameters.shape_weight", [None, 0.5], [-0.5, 1e6 + 0.5, float("nan")]),
+        (SERIES_MANIFEST, "levels", [{}, {"zip": {"1": ["a"]}}], [[], {"zip": ["a"]}, {"zip": {"1": [1]}}]),
+    ],
+)  # fmt: skip
+def test_what_a_manifest_states_is_of_one_kind(manifest, path, fine, odd):
+    kind = kind_at(manifest, path)
+    assert [list(faults(value, kind)) for value in fine] == [[]] * len(fine)
+    assert [len(list(faults(value, kind))) for value in odd] == [1] * len(odd)
 
 
 def test_a_manifest_is_whole_with_every_section_of_its_model_and_nothing_else():

@@ -408,6 +408,17 @@ def test_a_row_in_a_gap_belongs_nowhere_if_the_manifest_counts_none():
     assert said["no-class"] == "1 row not withheld, but in no published granule"
 
 
+def test_a_granularity_without_a_single_group_does_not_work():
+    """Everybody came at the weekend: by business day, nothing would be published."""
+    table = pa.table({"who": list("abcd"), "at": [dt.date(2024, 3, 2)] * 4})
+    roles, options = Roles(respondent="who", time="at"), {"gaps": "suppress", "suppress": 0.5}
+    release, ledger = generalize_time(table, roles, 3, granularities=["business-day", "week"], **options)
+    none = release.manifest["candidates"]["business-day"]
+    assert (none["groups"], none["rows_in_gaps"], none["feasible"]) == (0, 4, False)
+    assert verify(release, ledger).violations == ()
+    assert set(found(section(release, "candidates", "business-day", feasible=True))) == {"candidates"}
+
+
 def test_a_label_may_be_spelt_like_its_only_value_and_like_no_other():
     zips = pa.table({"value": list("abcd"), "1": ["ab", "ab", "c", "x"]})
     people = {"who": [f"p{n}" for n in range(12)], "at": [dt.date(2024, 3, 1)] * 12, "zip": list("abcd") * 3}

@@ -247,14 +247,20 @@ def test_an_original_of_whole_numbers_that_no_float_holds_is_not_judged_by_other
     }
 
 
-@pytest.mark.parametrize("tiny", [5e-324, 1e-307])
-def test_bounds_too_small_to_have_digits_are_refused(tiny):
+@pytest.mark.parametrize(
+    ("bound", "sound"),
+    [
+        *((np.nextafter(1e-300, 0), False), (5e-324, False), (1e-300, True), (0.0, True), (-0.0, False)),
+        *((-1e300, True), (np.nextafter(-1e300, -np.inf), False), (-np.inf, False), (np.nan, False)),
+        *((98.0, True), (np.nextafter(98.0, 99.0), False)),  # the least high
+    ],
+)
+def test_a_bound_is_a_number_with_digits_and_no_low_is_above_its_high(bound, sound):
     release, _ = table_3()
-    lines = release.table.to_pylist()
-    for line in lines:
-        line["2005_lo"] = tiny
+    lines = [{**line, "2005_lo": float(bound)} for line in release.table.to_pylist()]
     parts = {"data": pa.Table.from_pylist(lines, schema=release.table.schema)}
-    assert "envelope" in found(replace(release, parts=parts))
+    codes = {violation.code for violation in verify(replace(release, parts=parts)).violations}
+    assert ("envelope" in codes) is not sound
 
 
 @pytest.mark.parametrize(
@@ -368,12 +374,29 @@ def test_a_row_of_the_original_without_a_time_is_a_value_of_nobody():
     assert verify(release, replace(ledger, original=original, entries=entries)).violations == ()
 
 
-@pytest.mark.parametrize(("sizes", "turned"), [([3, 4, 6], False), ([4, 3, 6], True)])
-def test_of_groups_that_show_the_same_the_smaller_comes_first(sizes, turned):
-    table = pa.table({"a": [1.0] * 7 + [5.0] * 6, "b": [1.0] * 7 + [5.0] * 6})
-    release, _ = anonymize_series(table, Roles(series=["a", "b"]), k=3, p=3)
-    numbers = pa.array([group for group, size in enumerate(sizes, 1) for _ in range(size)], pa.int32())
-    data = release.table.set_column(0, "group", numbers)
-    counts = {**release.manifest["counts"], "groups": 3, "cells": 3}
+@pytest.mark.parametrize(
+    ("groups", "turned"),
+    [
+        (["1 000", "1 0000", "5 000000"], False),
+        (["1 0000", "1 000", "5 000000"], True),
+        (["1 999", "5 122", "5 133"], False),
+        (["1 999", "5 133", "5 122"], True),
+        (["1 999", "5 122", "5 1224"], False),
+        (["1 999", "5 1224", "5 122"], True),
+        (["1 000", "1 0000", "5 1333", "5 122"], True),
+        (["1 111", "3 000", "3 000", "5 444", "5 444", "5 555"], False),
+    ],
+)
+def test_of_groups_that_show_the_same_the_smaller_or_that_of_lesser_rows_comes_first(groups, turned):
+    """Each is the value of all its instants, and what its rows keep."""
+    parts = [group.split() for group in groups]
+    values = [float(value) for value, kept in parts for _ in kept]
+    wards = [int(ward) for _, kept in parts for ward in kept]
+    table = pa.table({"a": values, "b": values, "ward": wards})
+    release, _ = anonymize_series(table, Roles(series=["a", "b"], keep=["ward"]), k=3, p=3)
+    numbers = [number for number, (_, kept) in enumerate(parts, 1) for _ in kept]
+    data = release.table.set_column(0, "group", pa.array(numbers, pa.int32()))
+    data = data.set_column(data.column_names.index("ward"), "ward", pa.array(wards))
+    counts = {**release.manifest["counts"], "groups": len(groups), "cells": len(groups)}
     renumbered = replace(release, manifest={**release.manifest, "counts": counts}, parts={"data": data})
     assert [violation.code for violation in verify(renumbered).violations] == ["group"] * turned
