@@ -111,10 +111,10 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
     encoded = column.dictionary_encode("encode")
     if not encoded.num_chunks:
         return Coded(np.zeros(0, dtype=np.int64), pa.array([], plain_type(column.type)))
-    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    indices = np.asarray(pa.chunked_array([chunk.indices for chunk in encoded.chunks]))
     # The dictionary of the last chunk has the values of all chunks.
     values = encoded.chunk(encoded.num_chunks - 1).dictionary
-    return Coded(_int64(indices), values.cast(plain_type(values.type)))
+    return Coded(indices.astype(np.int64, copy=False), values.cast(plain_type(values.type)))
 
 
 def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
@@ -274,7 +274,3 @@ def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Intege
     """Each (first, second) that occurs, sorted, with its count; `size` is above every second."""
     pairs, counts = np.unique(first * size + second, return_counts=True)
     return pairs // max(size, 1), pairs % max(size, 1), counts
-
-
-def _int64(indices: pa.ChunkedArray | pa.Array) -> Integers:
-    return np.asarray(indices).astype(np.int64, copy=False)

@@ -302,28 +302,20 @@ def _comparable(column: pa.ChunkedArray) -> list[pa.Array]:
 
 def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
     """Where the value before is greater, and where the two are equal."""
-    same = _mask(pc.fill_null(pc.equal(before, after), False))
+    same = np.array(pc.fill_null(pc.equal(before, after), False))
     if before.null_count:
-        same |= _mask(before.is_null()) & _mask(after.is_null())
-    if pa.types.is_floating(before.type):
-        zero = _mask(pc.fill_null(pc.equal(before, pa.scalar(0.0, before.type)), False))
+        same |= np.asarray(before.is_null()) & np.asarray(after.is_null())
+    if is_float := pa.types.is_floating(before.type):
+        left, right = (np.asarray(pc.fill_null(side, 0.0)) for side in (before, after))
         # 0.0 and -0.0 are equal, but only the same sign says that the next column decides.
-        same &= ~zero | (np.signbit(_numbers(before)) == np.signbit(_numbers(after)))
+        same &= (left != 0) | (np.signbit(left) == np.signbit(right))
         # NaN sorts after every number and before null; two of them are equal, so the next column decides.
-        same |= np.isnan(_numbers(before)) & np.isnan(_numbers(after))
+        same |= np.isnan(left) & np.isnan(right)
     # Neighbours are mostly equal: only where they differ, one is looked for that falls.
     falls, differ = np.zeros(len(before), dtype=bool), np.flatnonzero(~same)
     before, after = before.take(pa.array(differ)), after.take(pa.array(differ))
-    null_before, null_after = _mask(before.is_null()), _mask(after.is_null())
-    falls[differ] = _mask(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
-    if pa.types.is_floating(before.type):
-        falls[differ] |= np.isnan(_numbers(before)) & ~np.isnan(_numbers(after)) & ~null_after
+    null_before, null_after = np.asarray(before.is_null()), np.asarray(after.is_null())
+    falls[differ] = np.asarray(pc.fill_null(pc.greater(before, after), False)) | (null_before & ~null_after)
+    if is_float:
+        falls[differ] |= np.isnan(left[differ]) & ~np.isnan(right[differ]) & ~null_after
     return falls, same
-
-
-def _mask(values: pa.Array) -> Mask:
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def _numbers(values: pa.Array) -> npt.NDArray[np.float64]:
-    return np.asarray(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -1,19 +1,16 @@
 """What goes beyond the promise: bounds by linear programs, and groups by systems of equations.
 
 Bounds. The unknowns are the numbers of people of each possible kind, one for every choice of published items;
-the counts are sums of them. Everybody has one symbol at every instant: none of the published ones only where
-a symbol is not published. Where no frequent pattern was left out, fewer people than the smallest support have
-a pattern that is not published. The least and the most that a pattern just outside the published ones can
-have is a linear program (HiGHS). With the counts of all its parts known, every group among its items follows
-from that one number, so its bounds are known too. Kinds are as many as all combinations: this is for small
-releases.
+the counts are sums of them. Where no frequent pattern was left out, fewer people than the smallest support
+have a pattern that is not published. The least and the most that a pattern just outside the published ones
+can have is a linear program (HiGHS). With the counts of all its parts known, every group among its items
+follows from that one number. Kinds are as many as all combinations: this is for small releases.
 
 Equations. Everybody has one symbol at every instant, so data are a table with a cell for every choice of
-symbols, and a count is the sum of cells. A group has one of several symbols at each of a few instants. It
-follows if it is the same in all tables that have the counts, whether or not they have less than nobody
-somewhere. That can be asked for each set of instants separately. Seen as functions on a table, counts and
-groups of several instants split into what depends on all of these together and what depends on fewer. All
-parts of a published set are published. So a group follows exactly if what depends on all its instants is a
+symbols, and a count is the sum of cells. A group has one of several symbols at each of a few instants, and
+follows if it is the same in all tables that have the counts. That can be asked for each set of instants
+separately. Counts and groups split into what depends on all of these together and what depends on fewer. All
+parts of a published set are published, so a group follows exactly if what depends on all its instants is a
 combination of the counts of those instants, and the group without any one of them follows too. A group and
 the same with the other symbols at an instant follow together.
 """
