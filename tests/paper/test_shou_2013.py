@@ -54,10 +54,12 @@ def positions_of(matrix: np.ndarray, center: str = "mean") -> np.ndarray:
 
 
 def leaves_of(leaves: Leaves) -> set[oracle.Leaf]:
-    return {
-        (tuple(np.flatnonzero(leaves.of == n).tolist()), int(leaves.level[n]), bool(leaves.undersized[n]))
-        for n in range(len(leaves.level))
-    }
+    found = set()
+    for number in range(leaves.of.max() + 1):
+        rows = np.flatnonzero(leaves.of == number)
+        (level,), (undersized,) = (set(side[rows].tolist()) for side in (leaves.level, leaves.undersized))
+        found.add((tuple(rows.tolist()), level, undersized))
+    return found
 
 
 def test_figure_3_the_splitting_tree() -> None:
@@ -68,7 +70,7 @@ def test_figure_3_the_splitting_tree() -> None:
         ((2, 4, 6), False),
         ((7,), True),
     }
-    assert leaves.level.tolist() == [3, 3, 3, 3]
+    assert leaves.level.tolist() == [3] * 8
 
 
 def test_figure_3_the_subgroups_after_post_processing() -> None:
@@ -139,7 +141,7 @@ def test_algorithm_1_as_printed_calls_an_undersized_node_good() -> None:
 
     assert printed(1, 3, 2, 3) == "good"
     leaves = splitting_tree(positions_of(TABLE_1, "median"), ONE, 2, 3)
-    assert leaves.undersized[leaves.of[7]]
+    assert leaves.undersized[7]
 
 
 def test_levels_do_not_nest() -> None:
@@ -147,7 +149,7 @@ def test_levels_do_not_nest() -> None:
     u = np.array([[0.45, 0.9], [0.55, 0.9], [0.45, 0.95]])
     assert not (symbols_at(u, 2) == symbols_at(u, 2)[0]).all()
     assert (symbols_at(u, 3) == symbols_at(u, 3)[0]).all()
-    assert splitting_tree(u, np.zeros(3, np.int64), 3, 3).level.tolist() == [3]
+    assert splitting_tree(u, np.zeros(3, np.int64), 3, 3).level.tolist() == [3] * 3
 
 
 def test_a_split_into_one_child_raises_the_level() -> None:
@@ -163,7 +165,7 @@ def test_small_children_merged_are_a_leaf_at_once() -> None:
     assert len({tuple(row) for row in symbols_at(small, 2).tolist()}) == len(small)
     leaves = splitting_tree(u, np.zeros(7, np.int64), 2, 2)
     assert leaves.of.tolist() == [0] * 4 + [1] * 3
-    assert leaves.level.tolist() == [2, 1]
+    assert leaves.level.tolist() == [2] * 4 + [1] * 3
     assert not leaves.undersized.any()
 
 
@@ -173,15 +175,15 @@ def test_small_children_merged_take_the_highest_level_at_which_they_agree() -> N
     u = np.array([[0.1, 0.1, 0.9]] * 6 + [[*pair, 0.1] for pair in small])
     leaves = splitting_tree(u, np.zeros(11, np.int64), 3, 3)
     assert leaves.of.tolist() == [0] * 6 + [1] * 5
-    assert leaves.level.tolist() == [3, 3]
+    assert leaves.level.tolist() == [3] * 11
 
 
 def test_recycling_regroups_records_not_leaves() -> None:
     """Two agree at level 3 and part at level 2: relabelled by its first row, a leaf would lie about one."""
     u = np.array([[0.45], [0.55], [0.40], [0.60]])
-    leaves = Leaves(np.array([0, 0, 1, 2]), np.full(3, 3, np.uint8), np.ones(3, np.bool_))
+    leaves = Leaves(np.array([0, 0, 1, 2]), np.full(4, 3), np.ones(4, np.bool_))
     found = recycle(u, leaves, 4)
-    own = symbols_at(u, found.level[found.of][:, None])
+    own = symbols_at(u, found.level[:, None])
     assert all(len(set(own[found.of == leaf, 0].tolist())) == 1 for leaf in set(found.of.tolist()))
     as_printed = symbols_at(u[[0]], 2)[0, 0]
     assert symbols_at(u[[1]], 2)[0, 0] != as_printed
@@ -189,7 +191,7 @@ def test_recycling_regroups_records_not_leaves() -> None:
 
 def test_equal_leaves_of_different_branches_are_one() -> None:
     u = np.array([[0.1, 0.9]] * 4)
-    leaves = Leaves(np.array([0, 0, 1, 1]), np.full(2, 3, np.uint8), np.zeros(2, np.bool_))
+    leaves = Leaves(np.array([0, 0, 1, 1]), np.full(4, 3), np.zeros(4, np.bool_))
     assert recycle(u, leaves, 2).of.tolist() == [0, 0, 0, 0]
 
 

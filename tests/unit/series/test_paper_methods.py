@@ -58,10 +58,12 @@ def assert_own(matrix: np.ndarray, found: Partition) -> None:
 
 
 def as_set(leaves: Leaves) -> set[oracle.Leaf]:
-    return {
-        (tuple(np.flatnonzero(leaves.of == n).tolist()), int(leaves.level[n]), bool(leaves.undersized[n]))
-        for n in range(len(leaves.level))
-    }
+    found = set()
+    for number in range(leaves.of.max() + 1):
+        rows = np.flatnonzero(leaves.of == number)
+        (level,), (undersized,) = (set(side[rows].tolist()) for side in (leaves.level, leaves.undersized))
+        found.add((tuple(rows.tolist()), level, undersized))
+    return found
 
 
 def test_tree_and_recycling_are_those_of_the_oracle() -> None:

@@ -29,7 +29,9 @@ from timeveil.models.series.judges.features import bad
 LONGEST = 500  # characters of an expression
 POINTS = 256
 """Points that are drawn in an envelope: the deviation of the share that fits is then at most 3 %."""
-_OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+_OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.UAdd: operator.add,  # of 0 and the operand
+    ast.USub: operator.sub,
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -94,44 +96,34 @@ class Expression:
     def value(self, values: Floats) -> Floats:
         """The value for each row of the values at `instants`; nan where there is none."""
         with np.errstate(all="ignore"):
-            return np.broadcast_to(self._value(self._tree, values), len(values))
-
-    def _value(self, node: ast.expr, values: Floats) -> Any:
-        match node:
-            case ast.Name():
-                return values[:, self._names[node.id]]
-            case ast.Constant(value=number):
-                return np.float64(number)  # type: ignore[arg-type]  # checked when it was read
-            case ast.UnaryOp():
-                operand = self._value(node.operand, values)
-                return -operand if isinstance(node.op, ast.USub) else operand
-            case ast.BinOp():
-                left, right = (self._value(side, values) for side in (node.left, node.right))
-                if isinstance(node.op, ast.Div):
-                    right = np.where(right == 0, np.nan, right)
-                return _OPERATIONS[type(node.op)](left, right)
-        raise AssertionError  # pragma: no cover  every node was checked when it was read
+            number = self._computed(self._tree, lambda column: values[:, column], np.float64, _applied)
+            return np.broadcast_to(number, len(values))
 
     def bounds(self, low: Floats, high: Floats) -> Interval:
         """What the value of each row can be, the values at `instants` being between these."""
         with np.errstate(all="ignore"):
-            least, most, defined = self._bounds(self._tree, low, high)
+            least, most, defined = self._computed(
+                self._tree,
+                lambda column: (low[:, column], high[:, column], np.True_),
+                lambda number: (np.float64(number), np.float64(number), np.True_),
+                _combined,
+            )
         shape = np.zeros(len(low))
         return least + shape, most + shape, np.broadcast_to(defined, len(low))
 
-    def _bounds(self, node: ast.expr, low: Floats, high: Floats) -> Any:
+    def _computed(self, node: Any, of_instant: Any, of_number: Any, combined: Any) -> Any:
+        """What a tree comes to, each instant, number and operation being computed by one of these."""
         match node:
             case ast.Name():
-                column = self._names[node.id]
-                return low[:, column], high[:, column], np.True_
+                return of_instant(self._names[node.id])
             case ast.UnaryOp():
-                least, most, defined = self._bounds(node.operand, low, high)
-                return (-most, -least, defined) if isinstance(node.op, ast.USub) else (least, most, defined)
+                sides = [ast.Constant(0.0), node.operand]
             case ast.BinOp():
-                sides = self._bounds(node.left, low, high), self._bounds(node.right, low, high)
-                return _combined(_OPERATIONS[type(node.op)], *sides)
-        number = self._value(node, low)
-        return number, number, np.True_
+                sides = [node.left, node.right]
+            case _:
+                return of_number(node.value)
+        parts = (self._computed(side, of_instant, of_number, combined) for side in sides)
+        return combined(_OPERATIONS[type(node.op)], *parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +147,10 @@ class Function:
         return np.full(len(low), -np.inf), np.full(len(low), np.inf), np.zeros(len(low), dtype=bool)
 
 
+def _applied(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    return operation(left, np.where(right == 0, np.nan, right) if operation is operator.truediv else right)
+
+
 def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """The bounds of an operation: those of its results at the ends, as it is monotone in between."""
     ends = [operation(a, b) for a in left[:2] for b in right[:2]]
@@ -173,14 +169,13 @@ def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> An
 
 def _refuse_foreign(node: ast.AST, text: str) -> None:
     """Anything that is not arithmetic, by what it is called in Python's grammar."""
-    signs = ast.UAdd | ast.USub | ast.Load
     if isinstance(node, ast.Constant):
         number = node.value
         is_bool, largest = isinstance(number, bool), sys.float_info.max
         if isinstance(number, int | float) and not is_bool and abs(number) <= largest:
             return
         raise bad(f"`{text}` has a constant that is not a finite number", _HINT)
-    if isinstance(node, signs | ast.Name | ast.BinOp | ast.UnaryOp) or type(node) in _OPERATIONS:
+    if isinstance(node, ast.Load | ast.Name | ast.BinOp | ast.UnaryOp) or type(node) in _OPERATIONS:
         return
     part = ast.get_source_segment(text, node) if isinstance(node, ast.expr) and "`" not in text else None
     raise bad(f"`{part or text}` is not arithmetic of instants", _HINT)

@@ -8,8 +8,6 @@ changes one instant at a time while that helps. A pattern is flat where constant
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +42,12 @@ class Alphabet:
         if self.level is not None:
             every: Floats = reconstructed(np.arange(self.level), self.level).astype(low.dtype)
             return np.broadcast_to(every, (*low.shape, self.level))
-        meanings = _meanings(self.max_level, low.dtype)
-        levels = np.arange(1, self.max_level + 1, dtype=low.dtype)
-        lowest = (low[..., None] * levels).astype(np.int32)
-        highest = (high[..., None] * levels).astype(np.int32)
-        begins = np.arange(0, meanings.size, meanings.shape[1], dtype=np.int32)
-        choices: Floats = meanings.ravel()[begins + lowest]
+        levels, begins = np.arange(1, self.max_level + 1), np.arange(0, self.max_level**2, self.max_level)
+        meanings = reconstructed(np.arange(self.max_level), levels[:, None]).astype(low.dtype)
+        lowest, highest = (
+            (end[..., None] * levels.astype(low.dtype)).astype(np.int32) for end in (low, high)
+        )
+        choices: Floats = meanings.ravel()[lowest + begins.astype(np.int32)]
         choices[lowest != highest] = np.inf
         return choices
 
@@ -58,17 +56,6 @@ class Alphabet:
         levels = picked + 1 if self.level is None else np.full_like(picked, self.level)
         symbols = (low * levels).astype(np.uint8) if self.level is None else picked.astype(np.uint8)
         return symbols, levels.astype(np.uint8)
-
-
-@cache
-def _meanings(max_level: int, kind: np.dtype[Any]) -> Floats:
-    """What each symbol of each level means, one row per level."""
-    # One column more than the highest level has symbols: in single precision a position just below 1,
-    # times the level, may round up to the level.
-    meanings = np.zeros((max_level, max_level + 1), kind)
-    for level in range(1, max_level + 1):
-        meanings[level - 1, :level] = reconstructed(np.arange(level), level)
-    return meanings
 
 
 def best_patterns(

@@ -11,22 +11,16 @@ A node of the tree holds series with one pattern at its level. It is split by th
 until a split would leave someone alone. All nodes of a level are split at once: the node and the symbols of a
 series are packed into one number.
 
-Where we depart from the print
-    Groups and large subgroups come from a balanced k-d cut, faster than the top-down search of Xu et al.
-    Algorithm 1 makes a node below p at the last level a good leaf; the prose says "otherwise".
-    Levels do not nest: "maximise" takes the highest level at which all agree, even where a lower one fails,
-    and recycling regroups series, not leaves.
-    A split into one child raises the level and goes on.
-    Small children merged at the old level are a leaf, which then rises to the highest level they agree at.
-    Similar patterns are those with little pattern loss (eq. 3) between their reconstructions.
-    In KAPRA leaves with one level and one pattern, from whatever branch, are one leaf.
-    A group is formed among a few hundred near subgroups, not among all; the loss is within 3 %.
-    Where fewer than k series find a pattern, all series are one subgroup.
+Where this departs from the print is in `docs/explanation/errata.md`. Besides, similar patterns are those with
+little pattern loss (eq. 3) between their reconstructions, and a group is formed among a few hundred near
+subgroups, not among all; the loss is within 3 %.
+
 Cost: a few sorts, per level, of the series still in the tree; for KAPRA also subgroups times the size of a
 bucket, times the instants.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -36,7 +30,6 @@ from timeveil.models.series.method.partition import (
     Labels,
     Matrix,
     Partition,
-    Symbols,
     balanced_cut,
     envelope_widths,
     equal_before,
@@ -60,14 +53,30 @@ WIDTH_SHARE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """The leaf of each series, -1 where it is in none; leaves are numbered by their first series.
+    """The leaf of each series, -1 where it is in none, the level of it, and whether it is `undersized`.
 
-    All series of a leaf have one pattern at its `level`. `undersized` leaves have fewer than p.
+    All series of a leaf have one pattern at its level. An undersized leaf has fewer than p.
     """
 
     of: Labels
-    level: Symbols
+    level: Labels
     undersized: Flags
+
+    @classmethod
+    def none_yet(cls, count: int) -> Self:
+        """No leaf of this many series."""
+        return cls(np.full(count, -1, np.int64), np.ones(count, np.int64), np.zeros(count, np.bool_))
+
+    def add(self, rows: Labels, label: Labels, level: int | Labels, *, undersized: bool = False) -> None:
+        """Make a leaf of all rows with one label, at one level or at that of each row."""
+        self.of[rows] = label + int(self.of.max(initial=-1)) + 1
+        self.level[rows], self.undersized[rows] = level, undersized
+
+    def numbered(self) -> Self:
+        """The same leaves, numbered by their first series."""
+        inside = self.of >= 0
+        self.of[inside] = numbered_as_met(self.of[inside])[0]
+        return self
 
 
 def naive(matrix: Matrix, parameters: SeriesParameters, progress: Progress = silent) -> Partition:
@@ -87,24 +96,25 @@ def patterns_in(group: Labels, matrix: Matrix, parameters: SeriesParameters) -> 
     leaves = splitting_tree(u, group, parameters.p, parameters.max_level)
     rows, bounds = runs_of(leaves.of)
     first = rows[bounds[:-1]]
-    symbols = symbols_at(u[first], leaves.level[:, None])
-    shapes = representation.sequence(reconstructed(symbols, leaves.level[:, None]))
-    joins = _most_similar(shapes, np.diff(bounds), leaves, group[first])
+    level = leaves.level[first, None]
+    symbols = symbols_at(u[first], level)
+    shapes = representation.sequence(reconstructed(symbols, level))
+    joins = _most_similar(shapes, np.diff(bounds), leaves.undersized[first], group[first])
     used, subgroup = np.unique(joins[leaves.of], return_inverse=True)
-    levels = np.repeat(leaves.level[used][:, None], u.shape[1], axis=1)
-    joined = int(np.count_nonzero(leaves.undersized[leaves.of]))
+    levels = np.repeat(level[used], u.shape[1], axis=1).astype(np.uint8)
+    joined = int(np.count_nonzero(leaves.undersized))
     are_own = bool((symbols_at(u, levels[subgroup]) == symbols[used][subgroup]).all())
     return Partition(group, subgroup, symbols[used], levels, are_own, {"joined": joined, "suppressed": 0})
 
 
-def _most_similar(shapes: Matrix, size: Labels, leaves: Leaves, group: Labels) -> Labels:
+def _most_similar(shapes: Matrix, size: Labels, undersized: Flags, group: Labels) -> Labels:
     """The leaf that each leaf ends in: itself, or the most similar good leaf of its group if undersized.
 
     In a group the smallest leaf goes first; of equally similar leaves the smaller one takes it. The first
     leaves of all groups go at once, then the second ones, and so on.
     """
     joins, size = np.arange(len(size)), size.copy()
-    bad, good = np.flatnonzero(leaves.undersized), np.flatnonzero(~leaves.undersized)
+    bad, good = np.flatnonzero(undersized), np.flatnonzero(~undersized)
     bad = bad[np.lexsort((size[bad], group[bad]))]
     good = good[np.argsort(group[good], kind="stable")]
     begin, end = (np.searchsorted(group[good], group[bad], side=side) for side in ("left", "right"))
@@ -135,8 +145,8 @@ def kapra(matrix: Matrix, parameters: SeriesParameters, progress: Progress = sil
     leaves = recycle(u, splitting_tree(u, everyone, p, max_level), p)
     if np.count_nonzero(leaves.of >= 0) < k:
         extremes = u.min(axis=0, keepdims=True), u.max(axis=0, keepdims=True)
-        level = agreeing_levels(*extremes, np.ones(1, np.int64), max_level)
-        leaves = Leaves(everyone, level.astype(np.uint8), np.zeros(1, np.bool_))
+        leaves = Leaves.none_yet(len(u))
+        leaves.add(np.arange(len(u)), everyone, agreeing_levels(*extremes, np.ones(1, np.int64), max_level))
     progress("cutting by value", 0.4)
     values = scaled(matrix)
     subgroup = presplit(values, leaves.of, p)
@@ -145,33 +155,32 @@ def kapra(matrix: Matrix, parameters: SeriesParameters, progress: Progress = sil
     group_of = form_groups(*run_ranges(values[rows], bounds), np.diff(bounds), k)
     # Any member shows the pattern of its subgroup, so the first one does.
     first = rows[bounds[:-1]]
-    levels = np.repeat(leaves.level[leaves.of[first], None], u.shape[1], axis=1)
+    levels = np.repeat(leaves.level[first, None], u.shape[1], axis=1).astype(np.uint8)
     # Suppressed series have subgroup -1, which reads the -1 appended.
     group = np.append(group_of, -1)[subgroup]
-    facts = {"patterns": len(leaves.level), "suppressed": len(matrix) - len(rows)}
+    facts = {"patterns": int(leaves.of.max()) + 1, "suppressed": len(matrix) - len(rows)}
     progress("done", 1.0)
     return Partition(group, subgroup, symbols_at(u[first], levels), levels, own=True, facts=facts)
 
 
 def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
     """The leaves of at least p, equal ones merged; series that find no other are in none (§5.3.2)."""
-    growing = Growing(len(u))
-    alone = leaves.undersized[leaves.of]
-    good, waiting = np.flatnonzero(~alone), np.flatnonzero(alone)
-    growing.add(good, leaves.of[good], leaves.level[leaves.of[good]])
-    level = int(leaves.level[leaves.undersized].max(initial=0))
+    recycled = Leaves.none_yet(len(u))
+    good, waiting = np.flatnonzero(~leaves.undersized), np.flatnonzero(leaves.undersized)
+    recycled.add(good, leaves.of[good], leaves.level[good])
+    level = int(leaves.level[waiting].max(initial=0))
     # At level 1 all patterns agree, so this ends there at the latest.
     while len(waiting) >= p:
         label = same_pattern(u[waiting], level, np.zeros(len(waiting), np.int64))
         large = np.bincount(label)[label] >= p
-        growing.add(waiting[large], label[large], level)
+        recycled.add(waiting[large], label[large], level)
         waiting = waiting[~large]
         level -= 1
-    inside = growing.leaf >= 0
-    levels = growing.level[inside]
+    inside = recycled.of >= 0
+    levels = recycled.level[inside]
     # The level as the node: only leaves of one level and one pattern merge.
-    growing.leaf[inside] = same_pattern(u[inside], levels, levels)
-    return growing.leaves()
+    recycled.of[inside] = same_pattern(u[inside], levels, levels)
+    return recycled.numbered()
 
 
 def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
@@ -253,45 +262,20 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     return group
 
 
-class Growing:
-    """Leaves while a tree grows: of each series a number, its leaf's level, and whether it is undersized."""
-
-    def __init__(self, count: int) -> None:
-        self.leaf = np.full(count, -1, np.int64)
-        self.level = np.ones(count, np.int64)
-        self.undersized = np.zeros(count, np.bool_)
-        self._made = 0
-
-    def add(self, rows: Labels, label: Labels, level: int | Symbols, *, undersized: bool = False) -> None:
-        """Make a leaf of all rows with one label, at one level or at that of each row."""
-        if len(rows):
-            self.leaf[rows] = label + self._made
-            self.level[rows], self.undersized[rows] = level, undersized
-            self._made += int(label.max()) + 1
-
-    def leaves(self) -> Leaves:
-        """All leaves, numbered by their first series."""
-        inside = np.flatnonzero(self.leaf >= 0)
-        of = np.full(len(self.leaf), -1, np.int64)
-        of[inside], first = numbered_as_met(self.leaf[inside])
-        first = inside[first]
-        return Leaves(of, self.level[first].astype(np.uint8), self.undersized[first])
-
-
 def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
     """The leaves of one tree per root, from the positions and the root of each series (Algorithm 1)."""
-    growing = Growing(len(u))
+    leaves = Leaves.none_yet(len(u))
     to_maximise = []
     rows, node = np.arange(len(u)), roots
     for level in range(1, max_level + 1):
         size = np.bincount(node)[node]
-        growing.add(rows[size < p], node[size < p], level, undersized=True)
+        leaves.add(rows[size < p], node[size < p], level, undersized=True)
         if level == max_level:
-            growing.add(rows[size >= p], node[size >= p], level)
+            leaves.add(rows[size >= p], node[size >= p], level)
             break
         # Too small to split in two of p: a leaf now, at a higher level later if its series agree there.
         medium = (p <= size) & (size < 2 * p)
-        growing.add(rows[medium], node[medium], level)
+        leaves.add(rows[medium], node[medium], level)
         to_maximise.append(rows[medium])
         rows, node = rows[size >= 2 * p], node[size >= 2 * p]
         if len(rows) == 0:
@@ -300,20 +284,20 @@ def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
         small = np.bincount(child)[child] < p
         # no child of p: the node stays as it is
         stuck = (np.bincount(node[~small], minlength=int(node.max()) + 1) == 0)[node]
-        growing.add(rows[stuck], node[stuck], level)
+        leaves.add(rows[stuck], node[stuck], level)
         # p or more in small children: these are one leaf
         merged = small & ~stuck & (np.bincount(node[small], minlength=int(node.max()) + 1) >= p)[node]
-        growing.add(rows[merged], node[merged], level)
+        leaves.add(rows[merged], node[merged], level)
         to_maximise.append(rows[merged])
         rows, node = rows[~stuck & ~merged], child[~stuck & ~merged]
     rows = np.concatenate([np.empty(0, np.int64), *to_maximise])
     if len(rows):
         # each of these leaves at the highest level at which all of its series agree
-        order, bounds = runs_of(numbered_as_met(growing.leaf[rows])[0])
+        order, bounds = runs_of(numbered_as_met(leaves.of[rows])[0])
         rows = rows[order]
-        levels = agreeing_levels(*run_ranges(u[rows], bounds), growing.level[rows[bounds[:-1]]], max_level)
-        growing.level[rows] = np.repeat(levels, np.diff(bounds))
-    return growing.leaves()
+        levels = agreeing_levels(*run_ranges(u[rows], bounds), leaves.level[rows[bounds[:-1]]], max_level)
+        leaves.level[rows] = np.repeat(levels, np.diff(bounds))
+    return leaves.numbered()
 
 
 def agreeing_levels(low: Matrix, high: Matrix, least: Labels, max_level: int) -> Labels:

@@ -5,9 +5,7 @@ instant, and the shape of a subgroup of at least P of them as one pattern, a sym
 how the rows came in: methods see series sorted by their values, and of equal series those with different
 sensitive values take turns, so that no subgroup fills up with one sensitive value while others are at hand.
 
-Where we depart from the print
-    Bounds are rounded outward by default: at the attained value a member would learn another's.
-    The level of a pattern is published; without it no pattern can be read.
+Bounds are rounded outward by default: at the attained value a member would learn another's.
 Cost: that of the method; reading, envelopes and ordering are a few sorts of the series.
 """
 

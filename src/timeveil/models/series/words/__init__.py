@@ -103,16 +103,11 @@ def _extremes(sizes: Any) -> tuple[int, int]:
 def _attained(records: Records) -> float:
     """Share of bounds that a member has exactly."""
     published, released = records.published, records.released
-    group = published.group[records.run[released]]
-    starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
-    first = records.run[released][starts]
-    attained = total = 0
-    for index, instant in enumerate(published.values):
-        values = records.matrix[released, instant]
-        attained += int((np.minimum.reduceat(values, starts) == published.low[first, index]).sum())
-        attained += int((np.maximum.reduceat(values, starts) == published.high[first, index]).sum())
-        total += 2 * len(starts)
-    return attained / total if total else 0.0
+    run, values = records.run[released], records.matrix[released][:, published.values]
+    starts = np.flatnonzero(np.diff(published.group[run], prepend=-1))
+    ends = (np.minimum, published.low), (np.maximum, published.high)
+    attained = np.array([side.reduceat(values, starts) == bounds[run[starts]] for side, bounds in ends])
+    return float(attained.mean()) if attained.size else 0.0
 
 
 def attack_summary(breach: SeriesBreach, release: Release) -> Summary:
