@@ -140,8 +140,7 @@ def classes_of(
             marks = mark(batch)
             columns = [column.filter(pc.not_equal(marks, 0)) for column in (*columns, marks)]
         columns = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
-        rows = len(columns[0]) if columns else batch.num_rows
-        counts = pa.table([*columns, pa.array(np.ones(rows, np.int64))], schema=shape)
+        counts = pa.table([*columns, pa.array(np.ones(len(columns[0]), np.int64))], schema=shape)
         partial.append(counts if each else _total(counts, names))
         if each:
             continue
@@ -162,10 +161,6 @@ def marked_rows(release: Release, mark: Callable[[pa.RecordBatch], pa.Array], ch
 
 
 def _total(counts: pa.Table, names: list[str]) -> pa.Table:
-    # Arrow cannot group by nothing: all rows are one combination, or none if there are no rows.
-    if not names:
-        total = pc.sum(counts["rows"]).as_py() or 0
-        return pa.table({"rows": pa.array([total] if total else [], pa.int64())})
     if not counts.num_rows:
         return counts
     summed = counts.group_by(names, use_threads=False).aggregate([("rows", "sum")])
