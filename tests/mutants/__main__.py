@@ -42,6 +42,7 @@ _TESTS = {
     "stream": ["tests/unit/verify/test_verify_stream.py", "tests/properties/test_recurring.py"],
     "series": [
         "tests/unit/verify/test_verify_series.py",
+        "tests/unit/series/test_quasi.py",
         "tests/sabotage/test_group_means.py",
         "tests/properties/test_several_series.py",
     ],

@@ -321,8 +321,21 @@ def _z(row: list[float], center: str) -> list[float]:
     return list((values - middle) / (values.std() or 1.0))
 
 
+def _features(release: tv.Release, row: list[float]) -> list[float]:
+    """What the letters of a series stand for: its values, means of segments, or steps to the next instant."""
+    stated, parameters = release.manifest["series"], release.manifest["parameters"]
+    z = _z(row, stated["center"])
+    match parameters.get("representation"):
+        case "paa":
+            length = parameters["segment"]
+            return [float(np.mean(z[n : n + length])) for n in range(0, len(z), length)]
+        case "slopes":
+            return [(after - before) / math.sqrt(2) for before, after in zip(z, [*z[1:], z[0]], strict=True)]
+    return [z[list(stated["instants"]).index(name)] for name in stated["pattern"]]
+
+
 def _own(z: float, letter: str, level: int) -> bool:
-    """Whether a letter is that of a value, by the borders of the normal curve."""
+    """Whether a letter is that of a feature, by the borders of the normal curve."""
     place, normal = _LETTERS.index(letter), NormalDist()
     low = -math.inf if place == 0 else normal.inv_cdf(place / level)
     high = math.inf if place + 1 == level else normal.inv_cdf((place + 1) / level)
@@ -367,10 +380,8 @@ def _other_letters(
             for n in range(len(text))
         ]
         said = text[:place] + letter + text[place + 1 :]
-        part = [list(stated["instants"]).index(name) for name in stated["pattern"]]
         wrong = sum(
-            not all(_own(_z(row, stated["center"])[t], said[n], levels[n]) for n, t in enumerate(part))
-            for row in _members(ledger, number + 1)
+            not all(map(_own, _features(release, row), said, levels)) for row in _members(ledger, number + 1)
         )
         if wrong or not stated["own_patterns"]:
             return Tampered(

@@ -322,6 +322,9 @@ shape("series, adaptive, gaps, forward", _series("adaptive", fill="forward", rou
 shape("series, naive, gaps, linear", _series("naive", fill="linear", round_outward=None))
 shape("series, kapra, gaps, dropped", _series("kapra", fill="drop"))
 shape("series, kapra, long", _series("kapra", long=True))
+shape("series, kapra, segments", _series("kapra", representation="paa", segment=2))
+shape("series, adaptive, slopes", _series("adaptive", representation="slopes"))
+shape("series, adaptive, means", _series("adaptive", means=True))
 
 # Patterns
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from timeveil.domain.guarantee import KAnonymity
+from timeveil.domain.relation import Relation
+from timeveil.domain.release import Ledger, Release
+from timeveil.domain.roles import Roles
+from timeveil.domain.stored import Stored
 from timeveil.errors import InputError
 from timeveil.evidence.codes import align, encode, fold, plain_type, ranked, same_values, within_room
+from timeveil.evidence.published import Evidence
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
 
@@ -122,3 +130,22 @@ def test_pieces_are_read_as_long_as_there_is_room_for_all_of_them():
     for too_many, rooms in ((pieces[:4], 1), (pieces, 2)):
         with pytest.raises(InputError, match="would take more than 24 bytes in memory"):
             list(within_room(file, too_many, rooms))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "alone", "beside"),
+    [(8, True, True), (13, False, True), (36, False, True), (42, False, False)],
+)
+def test_four_times_as_much_is_read_of_a_release_beside_its_ledger(numbers, alone, beside, tmp_path):
+    """Ledgers are larger than releases, so that who has one has the memory, too."""
+
+    class Sent(Stored):
+        room = 80
+
+    table = pa.table({"x": range(numbers)})
+    pq.write_table(table, tmp_path / "data.parquet")
+    release = Release(KAnonymity(2), {}, {"data": Sent(tmp_path / "data.parquet")})
+    ledger = Ledger("time", table, Relation(Roles(), table))
+    for evidence, fits in ((Evidence(release), alone), (Evidence(release, ledger), beside)):
+        with contextlib.nullcontext() if fits else pytest.raises(InputError, match="more than 80 bytes"):
+            assert evidence.released_column("x").size == numbers

@@ -333,9 +333,16 @@ class OneBatchAtATime:
         raise AssertionError("the whole table was read")
 
 
-def test_a_recipient_reads_a_batch_at_a_time(pair):
+@pytest.mark.parametrize("at_once", [0, 1, 3, 1_000_000])
+def test_a_recipient_reads_a_batch_at_a_time(pair, monkeypatch, at_once):
+    """However many combinations are counted before they are added up."""
+    monkeypatch.setattr("timeveil.evidence.published._PARTIAL_ROWS", at_once)
     release, _ = pair
-    assert verify(replace(release, parts={"data": OneBatchAtATime(release.table)}))
+    pieces = replace(release, parts={"data": OneBatchAtATime(release.table)})
+    assert verify(pieces)
+    assert found(edited(pieces, counts={**release.manifest["counts"], "groups": 3}))["counts"] == (
+        "the table has 4 groups; the manifest states 3"
+    )
 
 
 def test_tables_may_be_deferred_or_stored(pair, tmp_path):
