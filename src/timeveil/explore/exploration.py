@@ -9,7 +9,7 @@ from timeveil.domain.judgement import Shown
 from timeveil.domain.judgement import as_dict as plain_data
 from timeveil.models import part
 from timeveil.page.charts import Bar, grouped_bars
-from timeveil.page.markdown import Table
+from timeveil.page.report import Table
 from timeveil.page.svg import LOSS, RISK, Picture
 from timeveil.page.templates import sentences
 from timeveil.page.wording import UNITS, WIDTH, amount, cell, counted, numbered, wrapped

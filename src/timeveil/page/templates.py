@@ -22,7 +22,7 @@ from timeveil.domain.parameter import Parameters
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import REST, Derived, Roles
 from timeveil.domain.run import Run
-from timeveil.page.markdown import Markdown, Table, markdown
+from timeveil.page.report import Markdown, Table, markdown
 from timeveil.page.wording import capital, counted, joined, name, people, quoted, share, visible
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from timeveil.folder.signoff import sign_offs
 from timeveil.judging import QUERIES, canonical, gather, is_well_formed
 from timeveil.models import FOLDERS, parameters_of, part, words
 from timeveil.page import templates
-from timeveil.page.markdown import Figure, Markdown, Table, markdown
-from timeveil.page.report import Explanation, Report
+from timeveil.page.report import Explanation, Figure, Markdown, Report, Table, markdown
 from timeveil.page.svg import Picture
 from timeveil.page.wording import capital, counted, name, quoted, visible
 from timeveil.reading.database import is_address

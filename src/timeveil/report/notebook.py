@@ -16,8 +16,7 @@ from timeveil.evidence.risk import Exposure
 from timeveil.explore import exploration as explorations
 from timeveil.judging import gather, is_well_formed
 from timeveil.models import FOLDERS, part
-from timeveil.page.markdown import Table, html_of
-from timeveil.page.report import Report
+from timeveil.page.report import Report, Table, html_of
 from timeveil.page.svg import Picture
 from timeveil.page.wording import capital, counted, shortened, visible
 from timeveil.report import LARGEST_PICTURE, facts_of, findings_of

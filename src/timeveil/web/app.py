@@ -28,8 +28,7 @@ from starlette.staticfiles import StaticFiles
 
 from timeveil.domain.version import TOOL
 from timeveil.errors import EngineError, ParameterError, safe_to_show
-from timeveil.page.markdown import html_of
-from timeveil.page.report import page_style
+from timeveil.page.report import html_of, page_style
 from timeveil.page.wording import share, visible
 from timeveil.web.answers import Page, problem, to
 from timeveil.web.draft_pages import DraftPages, Stale

@@ -15,8 +15,7 @@ import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.words import beyond_the_promise
-from timeveil.page.markdown import Prose, Table
-from timeveil.page.report import Report
+from timeveil.page.report import Prose, Report, Table
 from timeveil.report import explain
 
 

@@ -14,8 +14,7 @@ from tests.unit.report.reports import DROPPED, HOSTILE, MODELS, PERSON, Page, pa
 
 import timeveil as tv
 from timeveil.page.charts import column_chart
-from timeveil.page.markdown import Prose, Table, markdown
-from timeveil.page.report import Report
+from timeveil.page.report import Prose, Report, Table, markdown
 from timeveil.page.svg import COLOURS, Picture, stylesheet
 from timeveil.report import meanings
 

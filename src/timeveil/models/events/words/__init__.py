@@ -25,8 +25,7 @@ from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, Even
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
 from timeveil.page.charts import bar_chart, candidate_shares, range_names
-from timeveil.page.markdown import Table
-from timeveil.page.report import Summary
+from timeveil.page.report import Summary, Table
 from timeveil.page.svg import RISK
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.wording import aligned, counted, joined, name, people, percent, quoted, share

@@ -24,8 +24,7 @@ from timeveil.models.patterns.parameters import PatternAdversary, PatternParamet
 from timeveil.models.patterns.words import pictures
 from timeveil.page import templates
 from timeveil.page.charts import bar_chart
-from timeveil.page.markdown import Table
-from timeveil.page.report import Summary
+from timeveil.page.report import Summary, Table
 from timeveil.page.svg import RISK
 from timeveil.page.templates import ReleaseFacts
 from timeveil.page.wording import aligned, counted, joined, people, percent, quoted, share

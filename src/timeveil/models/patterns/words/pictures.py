@@ -18,7 +18,7 @@ from timeveil.models.patterns.judges.attack import PatternBreach
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.judges.query import TopPatterns, top_patterns
 from timeveil.page.charts import Bar, bar_chart, grouped_bars
-from timeveil.page.markdown import Table
+from timeveil.page.report import Table
 from timeveil.page.svg import ORIGINAL, OTHER, Panel, Picture, dot, heading, path, place_axis, rect, text
 from timeveil.page.wording import counted, people, share
 from timeveil.symbols import LETTERS, borders

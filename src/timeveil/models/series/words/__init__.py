@@ -18,8 +18,7 @@ from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 from timeveil.models.series.words import pictures
 from timeveil.page import templates
 from timeveil.page.charts import bar_chart
-from timeveil.page.markdown import Table
-from timeveil.page.report import Summary
+from timeveil.page.report import Summary, Table
 from timeveil.page.svg import RISK
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
 from timeveil.page.wording import counted, percent

@@ -17,7 +17,7 @@ from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.measure import SeriesLoss, widths
 from timeveil.page import svg
 from timeveil.page.charts import bar_chart, candidate_chart, size_chart
-from timeveil.page.markdown import Table
+from timeveil.page.report import Table
 from timeveil.page.svg import DASHES, ORIGINAL, SHADES, Panel, Picture
 from timeveil.page.wording import counted, share, shortened
 from timeveil.symbols import to_letters

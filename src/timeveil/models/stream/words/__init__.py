@@ -21,8 +21,7 @@ from timeveil.models.stream.parameters import KNOWLEDGE, Knowledge, StreamAdvers
 from timeveil.models.stream.words import pictures
 from timeveil.page import templates
 from timeveil.page.charts import bar_chart
-from timeveil.page.markdown import Table
-from timeveil.page.report import Summary
+from timeveil.page.report import Summary, Table
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table
 from timeveil.page.wording import counted, name, percent, quoted, share
 
