@@ -5,6 +5,7 @@ the safer role is proposed: a column that outsiders may know is protected, and o
 pseudonym is left out.
 """
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,15 +27,18 @@ from timeveil.domain.run import Columns
 from timeveil.errors import InputError, ParameterError
 from timeveil.evidence.codes import Coded, distinct_pairs, encode
 from timeveil.models import parameters_of, tables
-from timeveil.page.wording import counted, name, visible
+from timeveil.page.wording import counted, name, share, visible
 from timeveil.reading import looks
 from timeveil.reading.columns import is_list, is_text
 from timeveil.reading.database import is_address
 from timeveil.reading.risks import FEWEST_ROWS, MOST
 from timeveil.reading.sources import Form, open_source
 
-FEW, LEAST_INSTANTS, OFTEN = 60, 5, 1.5
-"""A column of more values is no category; fewer like columns are no series; rows per person of events."""
+FEW, LEAST_INSTANTS, OFTEN, MOST_QUASI = 60, 5, 1.5, 6
+"""A column of more values is no category; fewer like columns are no series; rows per person of events; with
+more quasi-identifiers little of each is left."""
+MANY_ITEMS, MOST_SETS = 12, 500_000
+"""People with more items than this have too many patterns in common; more sets of three are too many, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,12 @@ class _Look:
         """The number of different values."""
         return len(self.coded[column].values.drop_null())
 
+    def commonest(self, column: str) -> float:
+        """The share of the filled rows that have the commonest value."""
+        coded = self.coded[column]
+        counts = np.bincount(coded.codes)[np.asarray(coded.values.is_valid())]
+        return float(counts.max(initial=0) / max(counts.sum(), 1))
+
     def proposal(self, source: str, command: str | None) -> Suggestion:
         dated = [c for c in self.names if self.kinds[c] in ("date", "time")]
         counts = [c for c in self.names if self.kinds[c] == "whole number" and c.lower() in UNITS]
@@ -190,6 +200,8 @@ class _Look:
         if command not in (None, fitting):
             reason = f"Set to {command}."
         proposed = dict(self._roles(table, series, times))
+        if table.model == "time":
+            self._limit_quasi(proposed)
         # One column each; others that look like it are left out.
         for role in ("respondent", "time", "value", "item", *["sensitive"] * (table.model == "stream")):
             columns = [column for column, (proposal, _) in proposed.items() if proposal == role]
@@ -238,19 +250,26 @@ class _Look:
         rows_each = self.rows / max(self.people, 1)
         if series:
             return series_of, f"One series per row: {len(series)} columns of numbers, one for each instant."
-        if not times and self.person is not None and rows_each > 1:
-            return patterns, f"No time, and {rows_each:.1f} rows per person: what people have in common."
         if not times:
-            return time, "No column reads as a time; name one before you publish."
+            has_items = self.person is not None and rows_each > 1
+            common = f"No time, and {rows_each:.1f} rows per person: what people have in common."
+            nothing = (time, "No column reads as a time; name one before you publish.")
+            return (patterns, common) if has_items else nothing
         instants = self.size(times[0])
         is_grid = instants * self.people == self.rows and instants >= LEAST_INSTANTS
         if is_grid and self._values_of_series(times):
             return series_of, f"A reading of each of {self.people:,} people at each of {instants:,} times."
-        is_secret = any(looks.words_of(c) & looks.SECRET for c in self.names)
-        if is_secret and rows_each < OFTEN and self.kinds[times[0]] == "date":
-            why = f"About one record per person ({rows_each:.2g}), each with a day"
+        secret = next((c for c in self.names if looks.words_of(c) & looks.SECRET and self.size(c) > 1), None)
+        if secret is None or rows_each >= OFTEN or self.kinds[times[0]] != "date":
+            return time, f"{rows_each:.1f} rows per person, each with a time: events."
+        why, commonest = (
+            f"About one record per person ({rows_each:.2g}), each with a day",
+            self.commonest(secret),
+        )
+        if commonest <= 1 / 2:
             return stream, f"{why}: snapshots of a stream."
-        return time, f"{rows_each:.1f} rows per person, each with a time: events."
+        why += f"; {share(commonest)} have the same {name(secret)}, too many for a stream"
+        return time, f"{why}: events, in which it is not protected."
 
     def _values_of_series(self, times: Sequence[str]) -> list[str]:
         return [c for c in self.names if self.kinds[c] == "number" and c not in (*times, self.person)]
@@ -280,6 +299,14 @@ class _Look:
             if role not in roles:
                 role, reason = "drop", f"{reason}; {table.command} publishes no such column"
             yield column, (role, reason)
+
+    def _limit_quasi(self, proposed: dict[str, tuple[str, str]]) -> None:
+        """Leave out the quasi-identifiers that are the least likely to be known, if there are many."""
+        quasi = [column for column, (role, _) in proposed.items() if role == "quasi"]
+        quasi.sort(key=lambda c: (not looks.words_of(c) & looks.KNOWN, not self.spread[c].constant))
+        for column in quasi[MOST_QUASI:]:
+            reason = f"{len(quasi)} columns may be known; each further one leaves the others coarser"
+            proposed[column] = ("drop", reason)
 
     def _readings(self, column: str, times: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Roles that fit a column by itself, whatever the command is, the best first."""
@@ -334,17 +361,24 @@ class _Look:
         return False
 
     def _values(self, table: type[Parameters], proposed: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-        """The unit of a time in whole numbers, and hierarchies of quasi-identifiers that have many values."""
-        values, hierarchies = dict[str, Any](), dict[str, str]()
+        """What follows from the columns: a unit, what empty cells mean, how coarse columns may become."""
+        values, hierarchies, lines = dict[str, Any](), dict[str, str](), table.table()
+        needed = {"respondent", "time", "item", *["sensitive"] * (table.model == "stream")}
         for column, (role, _) in proposed.items():
             if role == "time" and self.kinds[column] == "whole number" and table.model == "time":
                 values["unit"] = column.lower()
             if role == "sensitive" and "l" in required_values(table):
-                values["l"] = max(2, min(table.table()["l"].example, self.size(column)))
-            if role == "item" and self.spread[column].repeated:
-                values["repeats"] = "once"
+                most = min(lines["l"].example, self.size(column), int(1 / self.commonest(column)))
+                values["l"] = max(2, most)
+            if role == "item":
+                values |= {"repeats": "once"} if self.spread[column].repeated else {}
+                each = int((self.rows - self.nulls[column]) / max(self.people, 1))
+                if each > MANY_ITEMS:
+                    support = lines["min_support"].example
+                    values["max_len"] = 3 if math.comb(each, 3) / support <= MOST_SETS else 2
+            if role in needed and self.nulls[column] and "nulls" in lines:
+                values["nulls"] = lines["nulls"].example
             if role == "quasi" and table.model == "time":
                 how = looks.hierarchy_of(self.coded[column].values.drop_null(), self.kinds[column])
-                if how:
-                    hierarchies[column] = how
-        return values | ({"hierarchies": hierarchies} if hierarchies else {})
+                hierarchies[column] = how or "suppression"
+        return values | ({"recode": "local", "hierarchies": hierarchies} if hierarchies else {})
