@@ -1,5 +1,15 @@
 """Every exception timeveil raises.
 
+    TimeveilError
+    ├── RolesError             a column and its role do not fit the table        exit 2
+    ├── ParameterError         a parameter is out of its range                   exit 2
+    ├── InputError             the data cannot be read or typed                  exit 2
+    ├── BundleError            a release folder on disk is not as it should be   exit 2
+    ├── PrivateArtifactError   a private file was about to be published          exit 2
+    ├── EngineError            the engine ran out of disk, memory or rights      exit 2
+    ├── InfeasibleError        no release of this table keeps the promise        exit 3
+    └── InternalError          a bug in timeveil; please report it               exit 70
+
 A guarantee that does not hold is not an exception: `verify` returns a falsy `Verdict`.
 
 Messages say what happened with its numbers, and a hint names one action. They carry column names,
