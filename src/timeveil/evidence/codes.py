@@ -24,6 +24,7 @@ Piece = TypeVar("Piece", bound=tuple[Any, ...])
 Sides: TypeAlias = tuple[Integers, Integers, int]
 """Codes of a column of the original, the same of the release, and how many codes there are."""
 _ROOM = 2**62
+_WORD_BITS = 62
 _ROWS_AT_ONCE = 1 << 20
 
 
@@ -248,16 +249,32 @@ def ranked(values: Integers) -> tuple[Integers, Integers]:
         number: npt.NDArray[Any] = np.cumsum(seen, dtype=np.int32 if high - low < 2**31 else np.int64)
         number -= 1
         return np.flatnonzero(seen) + low, number[codes].astype(np.int64, copy=False)
-    ordered, index = np.unique(values, return_inverse=True)
-    return ordered, index.astype(np.int64, copy=False).ravel()
+    bits = len(values).bit_length()
+    if (high - low).bit_length() + bits > _WORD_BITS:
+        ordered, index = np.unique(values, return_inverse=True)
+        return ordered, index.astype(np.int64, copy=False).ravel()
+    # Value and row in one word: to sort words is several times faster than to sort rows by their values.
+    words = np.sort((values - low) << bits | np.arange(len(values)))
+    ordered, rows = words >> bits, words & ((1 << bits) - 1)
+    fresh = changes(ordered)
+    index = np.empty(len(values), np.int64)
+    index[rows] = np.cumsum(fresh) - 1
+    return ordered[fresh] + low, index
 
 
 def distinct(values: Integers) -> Integers:
     """The distinct values, sorted: on a million codes faster than the hashing of `np.unique`."""
     ordered = np.sort(values)
-    fresh = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    return ordered[fresh]
+    return ordered[changes(ordered)]
+
+
+def changes(*columns: Codes) -> npt.NDArray[np.bool_]:
+    """Where a row differs from the one before; the first row does."""
+    changed = np.zeros(len(columns[0]), dtype=bool)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return changed
 
 
 def narrow(codes: Codes, size: int) -> Codes:
@@ -272,5 +289,7 @@ def all_zero(count: int) -> Integers:
 
 def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Integers, Integers, Integers]:
     """Each (first, second) that occurs, sorted, with its count; `size` is above every second."""
-    pairs, counts = np.unique(first * size + second, return_counts=True)
-    return pairs // max(size, 1), pairs % max(size, 1), counts
+    ordered = np.sort(first * size + second)
+    heads = np.flatnonzero(changes(ordered))
+    pairs = ordered[heads]
+    return pairs // max(size, 1), pairs % max(size, 1), np.diff(heads, append=len(ordered))

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -32,6 +32,8 @@ Computed = TypeVar("Computed")
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
+ROOMS_WITH_LEDGER = 4
+"""With the ledger, which is larger than the release, more of the release is needed at a time."""
 _OPENED = {
     Release: ("release", "open the folder first: open_release(folder)"),
     Ledger: ("ledger", "open the file first: open_ledger(path)"),
@@ -82,8 +84,8 @@ class Evidence:
         return columns_of(self.release, *roles)
 
     def released_column(self, name: str) -> Coded:
-        # With the ledger, which is larger than the release, more of the release is needed at a time.
-        return encode(column_of(self.release.parts["data"], name, rooms=1 if self.ledger is None else 4))
+        rooms = 1 if self.ledger is None else ROOMS_WITH_LEDGER
+        return encode(column_of(self.release.parts["data"], name, rooms))
 
     def original_column(self, name: str) -> Coded:
         if name not in self._originals:
@@ -121,12 +123,15 @@ def classes_of(
     mark: Callable[[pa.RecordBatch], pa.Array] | None = None,
     *,
     each: bool = False,
+    look: Callable[[pa.RecordBatch, pa.Table], None] = lambda *_: None,
 ) -> pa.Table:
     """Each combination of the columns `keys` that occurs, and in the last column its number of rows.
 
     The release is read in batches; memory grows with the number of combinations. `mark` gives every row a
     whole number, which is one more column before the last; rows marked 0 are left out. With `each`, every row
-    is a combination. Columns are named by position, because a column may itself be called `rows`.
+    is a combination. Columns are named by position, because a column may itself be called `rows`. `look` is
+    called with each batch, and what it has of the result where rows that follow each other are alike, so that
+    nobody else has to read them.
     """
     schema = schema_of(release)
     types = [plain_type(schema.field(key).type) for key in keys] + ([pa.int64()] if mark else [])
@@ -140,7 +145,14 @@ def classes_of(
             marks = mark(batch)
             columns = [column.filter(pc.not_equal(marks, 0)) for column in (*columns, marks)]
         columns = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
-        counts = pa.table([*columns, pa.array(np.ones(len(columns[0]), np.int64))], schema=shape)
+        rows = len(columns[0])
+        heads = np.arange(rows) if each else _run_heads(columns, rows)
+        counts = [
+            *(column.take(pa.array(heads)) for column in columns),
+            pa.array(np.diff(heads, append=rows)),
+        ]
+        counts = pa.table(counts, schema=shape)
+        look(batch, counts)
         partial.append(counts if each else _total(counts, names))
         if each:
             continue
@@ -158,6 +170,17 @@ def marked_rows(release: Release, mark: Callable[[pa.RecordBatch], pa.Array], ch
     """Of the rows of a release that are not marked 0, in order, those that are chosen."""
     batches = [batch.filter(pc.not_equal(mark(batch), 0)) for batch in release.batches()]
     return pa.Table.from_batches(batches, schema=schema_of(release)).filter(pa.array(chosen))
+
+
+def _run_heads(columns: Sequence[pa.Array], rows: int) -> npt.NDArray[np.int64]:
+    """Where rows begin that are equal bit by bit: sorted ones follow each other, and need no hashing."""
+    begins = np.zeros(rows, np.bool_)
+    begins[:1] = True
+    for column in columns:
+        kind = column.type
+        bits = column.view(f"int{kind.bit_width}") if pa.types.is_floating(kind) else column
+        begins[1:] |= np.asarray(pc.fill_null(pc.not_equal(bits[1:], bits[:-1]), True))
+    return np.flatnonzero(begins)
 
 
 def _total(counts: pa.Table, names: list[str]) -> pa.Table:
@@ -244,24 +267,67 @@ def unreadable(hint: str, of: str = "time") -> ParameterError:
 def check_row_order(
     release: Release, by: Sequence[str], findings: Findings, table: str = "data", within: str | None = None
 ) -> None:
-    """Expect rows in the order of `by`, and then of all other columns of the table.
+    """Expect rows in the order of `by`, and then of all other columns of the table."""
+    order = RowOrder(schema_of(release, table).names, by, within)
+    for batch in release.batches(table):
+        order.push(batch)
+    order.expect(findings, "" if table == "data" else f" of table `{table}`")
 
-    Where the runs of a column have an order of their own, rows are compared `within` each of its runs.
+
+class CountedRows(NamedTuple):
+    """A release that was read once: combinations of some columns, each with its number of rows.
+
+    `classes` has every combination once. `runs` has those of rows that follow each other, in their order;
+    only with a ledger, whose rows they are compared with. `order` is that of all rows.
     """
-    of_table = "" if table == "data" else f" of table `{table}`"
-    findings.check(f"rows{of_table} are sorted by their values, so that their order reveals nothing")
-    names = [*by, *(name for name in schema_of(release, table).names if name not in by and name != within)]
-    wrong, last = 0, list[pa.RecordBatch]()
-    for batch in filter(len, release.batches(table)):
+
+    classes: pa.Table
+    runs: pa.Table
+    order: RowOrder
+
+
+def counted_rows(evidence: Evidence, keys: Sequence[str], by: Sequence[str]) -> CountedRows:
+    """The combinations of the columns `keys`, and whether rows are in the order of `by`."""
+    release, runs = evidence.release, list[pa.Table]()
+    order = RowOrder(schema_of(release).names, by)
+
+    def look(batch: pa.RecordBatch, counts: pa.Table) -> None:
+        order.push(batch)
+        if evidence.ledger is not None:
+            runs.append(counts)
+            size = sum(table.nbytes for table in runs)
+            codes.refuse_beyond_room(release.parts["data"], size // ROOMS_WITH_LEDGER)
+
+    classes = classes_of(release, keys, look=look)
+    return CountedRows(classes, pa.concat_tables([classes.slice(0, 0), *runs]), order)
+
+
+class RowOrder:
+    """Takes batches of rows with `push`, and counts those that sort after the next one.
+
+    They sort by the columns of `by`, and then by all others. Where the runs of a column have an order of
+    their own, rows are compared `within` each of its runs.
+    """
+
+    def __init__(self, names: Sequence[str], by: Sequence[str], within: str | None = None) -> None:
+        self._names = [*by, *(name for name in names if name not in by and name != within)]
+        self._within, self._last, self._wrong = within, list[pa.RecordBatch](), 0
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        if not len(batch):
+            return
         # The last row leads the next batch, so that neighbours across the border are compared too.
-        rows = pa.Table.from_batches([*last, batch])
-        last = [batch.slice(batch.num_rows - 1)]
+        rows = pa.Table.from_batches([*self._last, batch])
+        self._last = [batch.slice(batch.num_rows - 1)]
         before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
-        falls, _ = compared_rows(before, after, names)
-        if within is not None:
-            falls &= compared_rows(before, after, [within])[1]
-        wrong += int(falls.sum())
-    findings.expect("row-order", not wrong, rows=wrong)
+        falls, _ = compared_rows(before, after, self._names)
+        if self._within is not None:
+            falls &= compared_rows(before, after, [self._within])[1]
+        self._wrong += int(falls.sum())
+
+    def expect(self, findings: Findings, of_table: str = "") -> None:
+        findings.check(f"rows{of_table} are sorted by their values, so that their order reveals nothing")
+        findings.expect("row-order", not self._wrong, rows=self._wrong)
 
 
 def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:

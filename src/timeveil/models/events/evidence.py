@@ -35,8 +35,8 @@ from timeveil.evidence.codes import (
     plain_type,
     ranked,
 )
+from timeveil.evidence.published import CountedRows, counted_rows, promised, schema_of
 from timeveil.evidence.published import Evidence as ReleaseEvidence
-from timeveil.evidence.published import classes_of, promised, schema_of
 
 Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
@@ -140,9 +140,14 @@ class Evidence(ReleaseEvidence):
         return fit(Granularity.from_dict(dict(definition)), self.axis)
 
     @cached_property
-    def classes(self) -> pa.Table:
+    def rows(self) -> CountedRows:
         """Each published (quasi-identifiers, label, start, end, step), by position, with its `rows`."""
-        return classes_of(self.release, self.columns("quasi", "time", "start", "end", "step"))
+        keys = self.columns("quasi", "time", "start", "end", "step")
+        return counted_rows(self, keys, by=[*self.columns("quasi", "start"), *self.columns("time")])
+
+    @property
+    def classes(self) -> pa.Table:
+        return self.rows.classes
 
     @cached_property
     def class_step(self) -> Integers:
@@ -168,9 +173,9 @@ class Evidence(ReleaseEvidence):
         return _find_pairs(self.granules, self.bounds)
 
     @cached_property
-    def released_granule(self) -> Integers:
-        """Per published row the index of its granule in `granules`."""
-        start, end = (self.released_column(name) for name in self.columns("start", "end"))
+    def run_granule(self) -> Integers:
+        """Per run of published rows the index of its granule in `granules`."""
+        start, end = (encode(self.rows.runs.column(len(self.quasi) + place)) for place in (1, 2))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
         example = example_of(pairs, count)  # few granules, many rows: look up one row of each
         bounds = (pa.chunked_array([side.values.take(side.codes[example])]) for side in (start, end))

@@ -18,15 +18,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.axis import instants
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Codes, Integers, column_of, distinct, distinct_pairs, fold, narrow, ranked
-from timeveil.evidence.published import Mask
+from timeveil.evidence.codes import (
+    Codes,
+    Integers,
+    changes,
+    column_of,
+    distinct,
+    distinct_pairs,
+    fold,
+    narrow,
+    ranked,
+)
 from timeveil.models.events.evidence import Evidence, example_of, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
 from timeveil.reading.table import moments
@@ -117,8 +124,9 @@ def _counted(
         counted, numbers = [visits_of(label[rows], person[rows], position, len(times))], []
         for level in levels.values():
             firsts = local.firsts(level)
-            # Granules that are made of others are counted from these, where that saves much.
-            finer = next(v for v in reversed(counted) if np.array_equal(firsts[v.granules], firsts))
+            # Granules that are made of others, as they begin where these do, are counted from them.
+            begins = np.flatnonzero(changes(firsts))
+            finer = next(v for v in reversed(counted) if np.array_equal(v.granules[begins], begins))
             visits = finer.at(firsts)
             if len(visits.cell) < 0.8 * len(finer.cell) and firsts.min() >= 0:
                 counted.append(visits)
@@ -170,17 +178,17 @@ class Visits:
 
     def at(self, firsts: Codes) -> Visits:
         """The visits to the granules of a coarser granularity; what is in one of its gaps is left out."""
-        granule = firsts[self.time]
-        inside = granule >= 0
-        label, granule, rows = self.label[inside], granule[inside], self.rows[inside]
-        begins = _changes(label, granule)
-        heads, number = np.flatnonzero(begins), np.full(len(inside), -1, np.int32)
-        number[inside] = np.cumsum(begins, dtype=np.int32) - np.int32(1)
-        cell, owner = number[self.cell], self.owner
-        if len(rows) < len(inside):  # before visits are compared with the one before
-            cell, owner = cell[cell >= 0], owner[cell >= 0]
-        first = _changes(owner, cell)
-        rows = np.add.reduceat(rows, heads) if len(heads) else rows
+        granule, label, rows, cell, owner = firsts[self.time], self.label, self.rows, self.cell, self.owner
+        if granule.min(initial=0) < 0:  # before visits are compared with the one before
+            inside = granule >= 0
+            stays = inside[cell]
+            cell, owner = (np.cumsum(inside, dtype=np.int32) - 1)[cell[stays]], owner[stays]
+            granule, label, rows = granule[inside], label[inside], rows[inside]
+        begins = changes(label, granule)
+        heads, number = np.flatnonzero(begins), np.cumsum(begins, dtype=np.int32) - 1
+        cell = number[cell]
+        first = changes(owner, cell)
+        rows = np.diff((np.cumsum(rows) - rows)[heads], append=rows.sum())
         return Visits(firsts, label[heads], granule[heads], rows, cell[first], owner[first], self.person)
 
 
@@ -195,15 +203,6 @@ def visits_of(label: Integers, person: Integers, time: Integers, times: int) -> 
     by_owner = narrow(visits // max(len(cells), 1), owners), narrow(person[example_of(owner, owners)], 0)
     in_cell = narrow(visits % max(len(cells), 1), len(cells))
     return Visits(np.arange(times), at_label, at_time, np.bincount(cell), in_cell, *by_owner)
-
-
-def _changes(*columns: Codes) -> Mask:
-    """Where a row differs from the one before; the first row does."""
-    changes = np.zeros(len(columns[0]), dtype=bool)
-    changes[:1] = True
-    for column in columns:
-        changes[1:] |= column[1:] != column[:-1]
-    return changes
 
 
 def _refines(finer: Cuts, coarser: Cuts) -> bool:
@@ -259,14 +258,13 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
     findings.check("times are those since the stated origin")
     rows = np.asarray(column_of(original.data, original.time).is_valid())
     times = column_of(original.data, calendar).filter(pa.array(rows))
-    dates, counted = pa.types.is_date32(times.type), pa.types.is_integer(times.type)
+    dates = pa.types.is_date32(times.type)
     if origin == "first":
-        person = evidence.people.person[rows]
-        since = np.array(times if counted else instants(TimeAxis("civil", times.type), times))
+        person, since = evidence.people.person[rows], _seconds(times)
         order = np.lexsort((since, person))
         begins = np.flatnonzero(np.diff(person[order], prepend=-1))
         since[order] -= np.repeat(since[order][begins], np.diff(begins, append=len(order)))
-        size, unit = (1, evidence.axis.unit) if counted else (MINUTE, "minute")
+        size, unit = (1, evidence.axis.unit) if pa.types.is_integer(times.type) else (MINUTE, "minute")
         size, unit = (DAY, "day") if dates else (size, unit)
         since //= size
     else:
@@ -275,9 +273,18 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
         if not findings.expect("origin:stated", starts is not None) or starts is None:
             return
         start, zoned = starts[0][rows], getattr(times.type, "tz", None)
-        local = pc.local_timestamp(times) if zoned else times
         size, unit = (DAY, "day") if dates or not (start % DAY).any() else (MINUTE, "minute")
-        since = instants(TimeAxis("civil", local.type), local) // size - start // size
+        since = _seconds(pc.local_timestamp(times) if zoned else times) // size - start // size
     findings.expect("origin:stated", unit == evidence.axis.unit)
     stated = np.asarray(column_of(original.data, original.time).filter(pa.array(rows)))
     findings.expect_none("origin:rows", rows=stated != since)
+
+
+def _seconds(times: pa.ChunkedArray) -> Integers:
+    """Times as whole seconds, or whole numbers as they are."""
+    kind = times.type
+    if pa.types.is_date32(kind):
+        return np.asarray(times.cast(pa.int32()).cast(pa.int64())) * DAY
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    steps = per_second[kind.unit] if pa.types.is_timestamp(kind) else 1
+    return np.array(times.cast(pa.int64())) // steps

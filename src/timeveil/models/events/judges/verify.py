@@ -29,11 +29,12 @@ from timeveil.evidence.codes import (
     differing,
     distinct,
     distinct_pairs,
+    encode,
     fold_both,
     ranked,
 )
 from timeveil.evidence.conditions import period_of, share_of
-from timeveil.evidence.published import Mask, check_row_order
+from timeveil.evidence.published import Mask
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges import protected, recount, repeated
 from timeveil.models.events.judges.downcoding import check_decoys
@@ -129,8 +130,7 @@ def check(evidence: Evidence) -> Verdict:
         protected.check_rows(evidence, findings)
         _check_granules(evidence, findings)
         evidence.progress("checking the order of rows", 0.3)
-        order = evidence.columns("quasi", "start") + evidence.columns("time")
-        check_row_order(release, order, findings)
+        evidence.rows.order.expect(findings)
         if evidence.ledger is not None:
             evidence.progress("counting people", 0.4)
             repeated.require_earlier(evidence)
@@ -266,18 +266,19 @@ def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
     findings.expect_none("no-class:granule", rows=int((retained & complete).sum()) - len(rows))
 
     def columns() -> Iterator[Sides]:
-        yield evidence.granule[rows], evidence.released_granule, len(evidence.granules.start)
+        yield evidence.granule[rows], evidence.run_granule, len(evidence.granules.start)
         if evidence.stepped:
-            step = evidence.released_column(*evidence.columns("step"))
-            yield evidence.step[rows], np.asarray(step.values, np.int64)[step.codes] - 1, len(evidence.steps)
-        for name, labels in evidence.labels.items():
-            yield _aligned(evidence, name, labels, rows)
+            step = np.asarray(evidence.rows.runs.columns[-2], np.int64)
+            yield evidence.step[rows], step - 1, len(evidence.steps)
+        for position, labels in enumerate(evidence.labels.values()):
+            yield _aligned(labels, encode(evidence.rows.runs.column(position)), rows)
 
-    return rows, fold_both(columns())
+    original, of_runs, count = fold_both(columns())
+    return rows, (original, np.repeat(of_runs, evidence.rows.runs.column(-1)), count)
 
 
-def _aligned(evidence: Evidence, name: str, original: Coded, rows: Integers) -> Sides:
-    left, right = align(original, evidence.released_column(name))
+def _aligned(original: Coded, released: Coded, rows: Integers) -> Sides:
+    left, right = align(original, released)
     return left.codes[rows], right.codes, left.size
 
 
@@ -340,7 +341,8 @@ def _check_same_rows(evidence: Evidence, rows: Integers, classes: Sides, finding
     columns = [classes]
     for name in evidence.columns("keep", "sensitive"):
         try:
-            columns.append(_aligned(evidence, name, evidence.original_column(name), rows))
+            published_cells = evidence.released_column(name)
+            columns.append(_aligned(evidence.original_column(name), published_cells, rows))
         except InputError:
             findings.expect("row-values:type", False, name=name)
     surplus, missing = differing(columns)

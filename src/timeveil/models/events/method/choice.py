@@ -135,7 +135,8 @@ class _Choice:
         levels = self._counts.levels(node.levels).values()
         columns = sum(len(level) > 1 and len(pc.unique(level["published"])) == 1 for level in levels)
         firsts = self._counts.plan.timeline.firsts(self._counts.plan.by_name(node.granularity))
-        return columns + int(len(np.unique(firsts[firsts >= 0])) == 1 < len(firsts))
+        granules = firsts[firsts >= 0]
+        return columns + int(len(firsts) > 1 and granules.size > 0 and granules.min() == granules.max())
 
     def _wiped_of_published(self, node: Node) -> int:
         """The same, of what is left after withholding."""
