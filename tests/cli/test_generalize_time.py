@@ -34,8 +34,11 @@ def test_a_run_explains_itself(cli: Cli) -> None:
         4. `week` would leave 3 rows in 1 group below 3 people (`--suppress 0.25` would allow it).
         5. Quasi-identifiers besides the time: `zip` is published unchanged.
         6. Removed `who`, which identifies people. No row was withheld.
-        7. The times have no time zone and are used as written.
-        8. Verified with the ledger, by separate code: {checks} and one on the files as written.
+        7. A row loses 2.1 bits of information, and would lose 1.1 with `--recode tiling`, 1.1 with
+           `--recode refined` and 1.1 with `--recode local`. Two or three known visits would never leave a
+           single candidate.
+        8. The times have no time zone and are used as written.
+        9. Verified with the ledger, by separate code: {checks} and one on the files as written.
 
         What it does not protect:
         One person has up to 50 % of the rows of a group. The promise counts people: a row picked at random

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.csv as pcsv
@@ -56,13 +57,17 @@ def test_a_range_is_asked_of_all_labels_or_refused(cli: Cli, visits: None) -> No
     assert cli("query out --where zip=04103 --where zip=04105").code == 0
 
 
-def test_a_global_run_says_what_local_recoding_would_save(cli: Cli, visits: None) -> None:
+def test_a_global_run_says_what_every_way_would_save_and_risk(cli: Cli, visits: None) -> None:
     said = cli(f"{RUN} --out out")
     assert said.code == 0, said.err
     words = " ".join(said.out.split())
-    assert (
-        "With `--recode local`, every row would be published as finely as the people around it allow" in words
+    numbers = (
+        r"[\d.]+ with `--recode tiling`, [\d.]+ with `--recode refined` and [\d.]+ with `--recode local`"
     )
+    assert re.search(
+        rf"A row loses [\d.]+ bits of information, and would lose {numbers}\. Two known vis", words
+    )
+    assert re.search(r"`--recode local` would save \d+\.\d bits a row\.", words)
 
 
 def test_weights_move_the_loss_between_columns(cli: Cli, visits: None) -> None:

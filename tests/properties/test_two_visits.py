@@ -109,7 +109,7 @@ def test_a_way_that_cannot_promise_it_is_not_offered() -> None:
     rows = [(who, "f", dt.date(2006, 1, day)) for who in "abcdef" for day in (2, 3)]
     for number in (1, 2):
         _, ledger = tv.generalize_time(table_of(rows), ROLES, 3, visits=number)
-        assert ("bits" in ledger.facts) == (number == 1)
+        assert ("ways" in ledger.facts) == (number == 1)
 
 
 @pytest.mark.parametrize("seed", range(30))

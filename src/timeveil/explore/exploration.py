@@ -25,8 +25,8 @@ class Setting:
     """One setting: its loss, a share or in bits, and its risk as a share, or why it was `refused`.
 
     `loss` and `risk` are those that settings are compared by; `losses` and `risks` hold all by name, `facts`
-    other results, such as the granularity chosen. `ways` has the bits that a row of events would lose by each
-    way to recode that the run compared.
+    other results, such as the granularity chosen. `ways` has what a row of events would lose, and the people
+    whom known visits would single out, by each way to recode that the run compared.
     """
 
     value: float
@@ -36,7 +36,7 @@ class Setting:
     risks: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     refused: str | None = None
-    ways: Mapping[str, float] = field(default_factory=dict)
+    ways: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as data."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.relation import Relation
-from timeveil.errors import InfeasibleError, ParameterError
+from timeveil.errors import InfeasibleError
 from timeveil.evidence.published import require
 from timeveil.judging import gather, measure
 from timeveil.models import method_of, part
 from timeveil.models.events.parameters import EventParameters
+from timeveil.recoding.groups import hierarchies_for
 
 if TYPE_CHECKING:
     from timeveil.models.events.judges.profile import Profile
@@ -60,19 +61,19 @@ def profile(
     allowed = None if named is None else list(named)
     defined = None if definitions is None else list(definitions)
     risk: Profile = judges.profile(relation, promised, allowed, defined)
-    if not (ways or hierarchies):
+    checked = hierarchies_for(roles.quasi_columns, hierarchies)
+    if not (ways or checked):
         return risk
     if relation.rows > MOST_ROWS:
         return replace(risk, ways_left_out=f"the table has more than {MOST_ROWS:,} rows")
     results, method = [], method_of(EventParameters)
-    limits: Any = {"granularities": allowed, "definitions": defined, "gaps": "skip"}
-    limits["hierarchies"] = hierarchies
+    limits: Any = {"granularities": allowed, "definitions": defined, "gaps": "skip", "hierarchies": checked}
     try:
         for recode in ("global", "tiling", "refined", "local"):
             evidence = gather(*method(relation, roles, promised, recode=recode, **limits))
             loss: Any = measure(evidence, windows=0)
             alone = part(model, "judges.attack").singled_out(evidence)
             results.append(judges.Way(recode, loss.bits_per_row, alone))
-    except (InfeasibleError, ParameterError) as error:
+    except InfeasibleError as error:
         return replace(risk, ways_left_out=error.message)
     return replace(risk, ways=tuple(results))

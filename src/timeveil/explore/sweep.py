@@ -104,7 +104,7 @@ def explore(
         if loss not in losses:
             message = f"`{loss}` cannot be measured because that part was not published"
             raise ParameterError(message, hint=f"compare by one of {', '.join(losses)}")
-        ways = ledger.facts.get("bits", {})
+        ways = ledger.facts.get("ways", {})
         return Setting(value, losses[loss], risks[risk], losses, risks, facts, ways=ways)
 
     results = _all(attempt, name, settings, threads, progress, each)

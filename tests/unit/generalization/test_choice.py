@@ -199,6 +199,16 @@ def test_a_highest_level_that_does_not_exist_is_refused(most):
         )
 
 
+def test_a_granularity_that_is_chosen_must_be_one_to_consider():
+    options = {"granularities": ["week"], "choose": "month"}
+    with pytest.raises(tv.ParameterError, match="`month` is chosen, and is not among the") as caught:
+        tv.generalize_time(clinic_visits(), ROLES, 5, **options)
+    assert "name it in granularities too" in caught.value.hint
+    options["granularities"].append("month")
+    release, _ = tv.generalize_time(clinic_visits(), ROLES, 5, hierarchies=LADDERS, suppress=0.2, **options)
+    assert release.manifest["granularity"] == "month"
+
+
 def test_a_function_chooses():
     """It sees every way that works, and the manifest states that it was one."""
     release, ledger = tv.generalize_time(

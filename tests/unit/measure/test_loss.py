@@ -131,34 +131,56 @@ def test_a_row_at_the_finest_granularity_loses_no_time(finest):
     assert measure(release, ledger, windows=0).bits == {"when": 0.0}
 
 
-def test_what_local_recoding_would_save_is_computed_once_and_when_it_is_read(monkeypatch):
+def test_what_other_ways_would_save_is_computed_once_and_when_it_is_read(monkeypatch):
     computed = []
 
-    def bits_of_ways(*_):
-        computed.append("bits")
-        return {"global": 3.0, "local": 1.0}
+    ways = {"global": {"bits": 3.0}, "local": {"bits": 1.0}}
 
-    monkeypatch.setattr("timeveil.models.events.method.generalize.bits_of_ways", bits_of_ways)
+    def compare_ways(*_):
+        computed.append("ways")
+        return ways
+
+    monkeypatch.setattr("timeveil.models.events.method.generalize.compare_ways", compare_ways)
     table = pa.table({"who": [*"abcd"], "when": [dt.date(2024, 4, 1)] * 4})
     release, ledger = tv.generalize_time(table, tv.Roles(respondent="who", time="when"), k=2)
     assert tv.verify(release, ledger)
     assert not computed
     copy = pickle.loads(pickle.dumps(ledger))  # noqa: S301
-    assert copy.facts["bits"] == ledger.facts["bits"] == {"global": 3.0, "local": 1.0}
-    assert computed == ["bits"]
+    assert copy.facts["ways"] == ledger.facts["ways"] == ways
+    assert computed == ["ways"]
+
+
+def test_other_ways_are_not_compared_where_they_cannot_be_taken_or_take_long(monkeypatch):
+    table = pa.table({"who": [*"abcd"], "when": [dt.date(2024, 4, 1)] * 4})
+
+    def compared(**options):
+        _, ledger = tv.generalize_time(table, tv.Roles(respondent="who", time="when"), k=2, **options)
+        return ledger.facts.get("ways", "nothing")
+
+    assert list(compared()) == ["global", "tiling", "refined", "local"]
+    for options in ({"recode": "local"}, {"gaps": "suppress"}, {"gaps": "next"}, {"visits": 2}):
+        assert compared(**options) == "nothing", options
+    monkeypatch.setattr("timeveil.models.events.method.local.TILED_ROWS", 3)
+    assert list(compared()) == ["global", "refined", "local"]
+    monkeypatch.setattr("timeveil.models.events.method.generalize.COMPARED_ROWS", 3)
+    assert compared() == {}
 
 
 @pytest.mark.parametrize("k", [3, 12])
-def test_the_bits_are_those_of_the_run(k):
+def test_each_way_loses_and_risks_what_its_release_does(k):
     visits = clinic_visits(rows=600, seed=k)
     roles = tv.Roles(respondent="patient", time="taken_at", quasi=["zip", "age"], drop="rest")
     ways = {"zip": "prefixes:4,3", "age": "intervals:10,20,40"}
     names = ["month", "quarter", "year", "all"]
-    pair = tv.generalize_time(visits, roles, k, hierarchies=ways, granularities=names)
-    local = tv.generalize_time(visits, roles, k, hierarchies=ways, granularities=names, recode="local")
-    measured = {"global": measure(*pair, windows=0), "local": measure(*local, windows=0)}
-    bits = {way: loss.bits_per_row for way, loss in measured.items()}
-    assert bits == pytest.approx(pair[1].facts["bits"], abs=1e-5)
+    options = {"hierarchies": ways, "granularities": names, "suppress": 0.02}
+    _, ledger = tv.generalize_time(visits, roles, k, **options)
+    for way, compared in ledger.facts["ways"].items():
+        pair = tv.generalize_time(visits, roles, k, **options, recode=way)
+        assert compared["bits"] == pytest.approx(measure(*pair, windows=0).bits_per_row, abs=1e-5)
+        singled_out = tv.attack(*pair).singled_out
+        assert singled_out["1"] == 0
+        for known in ("2", "3"):
+            assert compared[f"alone_by_{known}"] == pytest.approx(singled_out[known], abs=0.08)
 
 
 def test_the_bits_are_the_same_however_many_times_are_looked_at_together(monkeypatch):

@@ -53,6 +53,9 @@ def test_the_whole() -> None:
         "3 people (`--suppress 0.1` would allow it).",
         "Quasi-identifiers besides the time: `zip` is published unchanged.",
         "Removed `who`, which identifies people, and `name`. No row was withheld.",
+        "A row loses 4.9 bits of information, and would lose 3.6 with `--recode tiling`, 3.6 with "
+        "`--recode refined` and 3.6 with `--recode local`. Two or three known visits would never leave a "
+        "single candidate.",
         "The times have no time zone and are used as written.",
     )
 

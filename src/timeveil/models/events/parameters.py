@@ -139,7 +139,7 @@ class EventParameters(Reading):
     @property
     def may_have_steps(self) -> bool:
         """Whether rows could be published at steps of their own with the other parameters as they are."""
-        return self.gaps != "suppress" and self.visits == 1
+        return self.gaps in ("error", "skip") and self.visits == 1
 
     @rule("weights", "recode", "choose")
     def only_steps_are_weighed(self) -> Problem:

@@ -18,10 +18,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.calendar.axis import instants
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
+from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
     Codes,
@@ -258,13 +260,14 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
     findings.check("times are those since the stated origin")
     rows = np.asarray(column_of(original.data, original.time).is_valid())
     times = column_of(original.data, calendar).filter(pa.array(rows))
-    dates = pa.types.is_date32(times.type)
+    dates, counted = pa.types.is_date32(times.type), pa.types.is_integer(times.type)
     if origin == "first":
-        person, since = evidence.people.person[rows], _seconds(times)
+        person = evidence.people.person[rows]
+        since = np.array(times if counted else instants(TimeAxis("civil", times.type), times))
         order = np.lexsort((since, person))
         begins = np.flatnonzero(np.diff(person[order], prepend=-1))
         since[order] -= np.repeat(since[order][begins], np.diff(begins, append=len(order)))
-        size, unit = (1, evidence.axis.unit) if pa.types.is_integer(times.type) else (MINUTE, "minute")
+        size, unit = (1, evidence.axis.unit) if counted else (MINUTE, "minute")
         size, unit = (DAY, "day") if dates else (size, unit)
         since //= size
     else:
@@ -273,18 +276,9 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
         if not findings.expect("origin:stated", starts is not None) or starts is None:
             return
         start, zoned = starts[0][rows], getattr(times.type, "tz", None)
+        local = pc.local_timestamp(times) if zoned else times
         size, unit = (DAY, "day") if dates or not (start % DAY).any() else (MINUTE, "minute")
-        since = _seconds(pc.local_timestamp(times) if zoned else times) // size - start // size
+        since = instants(TimeAxis("civil", local.type), local) // size - start // size
     findings.expect("origin:stated", unit == evidence.axis.unit)
     stated = np.asarray(column_of(original.data, original.time).filter(pa.array(rows)))
     findings.expect_none("origin:rows", rows=stated != since)
-
-
-def _seconds(times: pa.ChunkedArray) -> Integers:
-    """Times as whole seconds, or whole numbers as they are."""
-    kind = times.type
-    if pa.types.is_date32(kind):
-        return np.asarray(times.cast(pa.int32()).cast(pa.int64())) * DAY
-    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-    steps = per_second[kind.unit] if pa.types.is_timestamp(kind) else 1
-    return np.array(times.cast(pa.int64())) // steps

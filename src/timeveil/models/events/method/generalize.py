@@ -37,7 +37,7 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.engines import Levels, Published, open_events, published_schema
 from timeveil.models.events.method.choice import Measure, choose_node, feasible_nodes, ladders_of
 from timeveil.models.events.method.earlier import continued, look_back, refuse_ledgers, refuse_repeated_events
-from timeveil.models.events.method.local import Recoding, bits_of_ways, mappings_of, recode_rows, stated_steps
+from timeveil.models.events.method.local import Recoding, compare_ways, mappings_of, recode_rows, stated_steps
 from timeveil.models.events.method.origin import FIRST, since_origin
 from timeveil.models.events.method.search import Counts, Node, Plan, make_plan
 from timeveil.models.events.parameters import FUNCTION, EventParameters
@@ -50,9 +50,7 @@ from timeveil.recoding import Hierarchy
 # What a manifest states about the groups of one candidate, and besides where more than k people is promised.
 _STATED = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k", "rows_in_gaps")
 _SHORT = ("groups_short", "rows_short")
-COMPARED_ROWS = (
-    200_000  # up to here, a run that makes all rows coarser alike notes what another way would save
-)
+COMPARED_ROWS = 200_000  # up to here, a run that makes all rows coarser alike compares the other ways
 DURATIONS = "log:2,4,16"  # how durations are made coarser where no hierarchy is given for them
 
 
@@ -221,10 +219,10 @@ def _assemble(
     later: dict[str, Callable[[], Any]] = {}
     if counts.earlier:
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
-    elif recoding is None and counts.rows <= COMPARED_ROWS and plan.parameters.may_have_steps:
-        later["bits"] = partial(bits_of_ways, counts, chosen)
+    elif recoding is None and plan.parameters.may_have_steps:
+        later["ways"] = partial(compare_ways, counts, chosen) if counts.rows <= COMPARED_ROWS else dict
         # Few ask what another way would save; an engine other than memory is closed when they do.
-        facts["bits"] = None if plan.parameters.engine == "memory" else later.pop("bits")()
+        facts["ways"] = None if plan.parameters.engine == "memory" else later.pop("ways")()
     if recoding and recoding.decoys:
         facts["decoys"] = recoding.decoys
     return _pair(plan, plan.named or chosen.granularity, mappings, published, sections, facts, nodes, later)

@@ -30,15 +30,19 @@ import pyarrow as pa
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Codes, Recoded
+from timeveil.engines import Cells, Codes, Int64s, Recoded
 from timeveil.models.events.method.earlier import people_of
-from timeveil.models.events.method.protect import Guard
+from timeveil.models.events.method.protect import Guard, Mask
 from timeveil.models.events.method.search import Counts, Node, label_ranks
 from timeveil.models.events.method.sweep import WITHHELD, Decoys, sweep
+from timeveil.reading.encoding import distinct
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 BLOCKS = 2  # global answers of few bits that steps are tried in too, if more than k people is promised
+WAYS = ("tiling", "refined", "local")  # other than `global`
+TILED_ROWS = 50_000  # up to here, a run that makes all rows coarser alike compares `tiling` as well
+TRIED_PEOPLE = 1_000  # people whose visits are known in a comparison of ways
 MOST_COMBINATIONS = 64  # combinations of levels that are all tried; with more, one chain of them is
 
 
@@ -99,10 +103,56 @@ def _sharing(counts: Counts) -> Guard:
     return guard.sharing(counts.classes[counts.cells.cell], counts.k)
 
 
-def bits_of_ways(counts: Counts, answer: Node) -> dict[str, float]:
-    """Bits that a row loses on average if all are published alike, and if each is as fine as possible."""
-    scale, recoding = Scale(counts), recode_rows(counts, answer, "local")
-    return {"global": round(scale.mean_bits(answer), 6), "local": round(scale.loss(recoding)[1], 6)}
+def compare_ways(counts: Counts, answer: Node) -> dict[str, dict[str, float]]:
+    """Per way the bits that a row loses on average, and the share of people whom known visits leave alone."""
+    ways = WAYS if counts.rows <= TILED_ROWS else WAYS[1:]
+    recodings = {"global": Recoding(answer, [answer], counts.published(answer))}
+    recodings |= {way: recode_rows(counts, answer, way) for way in ways}
+    scale = Scale(counts, {})  # what matters more to somebody is not more information
+    return {
+        way: {"bits": round(scale.loss(recoding)[1], 6), **_left_alone(counts.cells, recoding.cells)}
+        for way, recoding in recodings.items()
+    }
+
+
+def _left_alone(cells: Cells, recoded: Recoded) -> dict[str, float]:
+    """The share of people who alone are in the groups of two, and of three, of their visits; of a sample."""
+    draw, room = np.random.default_rng(0), int(cells.person.max()) + 1
+    group = recoded.group[cells.cell]
+    published = np.flatnonzero(group >= 0)
+    members = distinct(group[published] * np.int64(room) + cells.person[published])
+    # The visits of each person in random order; those who have fewer are known by the ones they have.
+    visits = published[np.lexsort((draw.random(len(published)), cells.person[published]))]
+    people, begins, often = np.unique(cells.person[visits], return_index=True, return_counts=True)
+    sample = draw.permutation(len(people))[:TRIED_PEOPLE]
+    everyone, shares = len(np.unique(cells.person)), {}
+    for number in (2, 3):
+        known = begins[sample, None] + np.minimum(np.arange(number), often[sample, None] - 1)
+        alone = _alone(members, group[visits[known]].astype(np.int64) * room, people[sample], room)
+        shares[f"alone_by_{number}"] = round(float(alone.mean()) * len(people) / everyone, 6)
+    return shares
+
+
+def _alone(members: Int64s, groups: Int64s, person: Codes, room: int) -> Mask:
+    """Who shares all of their groups with nobody; `members` are sorted numbers, group times room plus person.
+
+    The members of everyone's smallest group are looked up in the others, few at first: mostly one fits.
+    """
+    begins, ends = (np.searchsorted(members, groups + side) for side in (0, room))
+    smallest = np.arange(len(groups)), (ends - begins).argmin(axis=1)
+    begin, end = begins[smallest], ends[smallest]
+    alone, waiting, few = np.ones(len(groups), np.bool_), np.arange(len(groups)), 16
+    while len(waiting):
+        at = begin[waiting, None] + np.arange(few)
+        candidate = members[np.minimum(at, len(members) - 1)] % room
+        fits = (at < end[waiting, None]) & (candidate != person[waiting, None])
+        for group in groups[waiting].T:
+            sought = group[:, None] + candidate
+            fits &= members[np.minimum(np.searchsorted(members, sought), len(members) - 1)] == sought
+        alone[waiting[fits.any(axis=1)]] = False
+        begin[waiting] += few
+        waiting, few = waiting[~fits.any(axis=1) & (begin[waiting] < end[waiting])], 2 * few
+    return alone
 
 
 class Scale:
@@ -112,7 +162,7 @@ class Scale:
     rounded means.
     """
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, weights: Mapping[str, float] | None = None) -> None:
         self.counts, self.cells = counts, counts.cells
         timeline, order, cells = counts.plan.timeline, counts.order, self.cells
         self._rows = np.bincount(cells.quasi, weights=cells.rows)
@@ -120,8 +170,8 @@ class Scale:
         widths = {g.name: _widths(timeline, g) for g in order.granularities}
         narrowest = min(float(width.min()) for width in widths.values())
         self.time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
-        weights, time = counts.plan.parameters.weights or {}, counts.plan.relation.time
-        self.weight_of_time = weights.get(time, 1.0)
+        weights = counts.plan.parameters.weights or {} if weights is None else weights
+        self.weight_of_time = weights.get(counts.plan.relation.time, 1.0)
         self.weights = [weights.get(column, 1.0) for column in counts.columns]
         self._bits: dict[tuple[str, int], Floats] = {}
         self._mean_widths: dict[str, float] = {}
@@ -261,9 +311,13 @@ def mappings_of(counts: Counts, recoding: Recoding) -> dict[str, pa.Table]:
 
 def _tiling(scale: Scale, answer: Node) -> Recoding:
     """The combination of levels whose best tiling withholds fewest rows and then loses fewest bits."""
-    tilings = []
+    tilings: list[tuple[Codes, tuple[float, float], Node, list[Node]]] = []
     for levels in dict.fromkeys((answer.levels, *(node.levels for node in scale.steps))):
         steps = [Node(levels, name) for name in sorted(scale.time_bits, key=scale.mean_width)]
+        time = scale.weight_of_time * scale.mean_width(steps[0].granularity)
+        least = 0.0, (scale.mean_bits(steps[0]) - time) * float(scale.cells.rows.sum())
+        if any(cost <= least for _, cost, *_ in tilings):
+            continue  # its columns alone lose more
         if within := next(filter(scale.counts.is_feasible, steps[::-1]), None):
             tilings.append((*_tile(scale, steps, within), within, steps))
     # The levels of the answer are feasible, so there is a best.

@@ -79,7 +79,11 @@ def make_plan(
     allowed, named = resolve(names, axis, definitions), None
     if not by_rule and parameters.choose not in CHOICES:
         named = _named(parameters.choose, axis, definitions)
-        allowed = allowed if named.name in {g.name for g in allowed} else (*allowed, named)
+        listed = named.name in {g.name for g in allowed}
+        if names is not None and not listed:
+            message = f"`{named.name}` is chosen, and is not among the granularities to consider"
+            raise ParameterError(message, hint="name it in {granularities} too, or leave one of the two out")
+        allowed = allowed if listed else (*allowed, named)
     limited_to = None if names is None else [g.name for g in allowed]
     ticks = base_for(axis, allowed, *events.extent())
     (base,) = resolve([ticks.name], axis)

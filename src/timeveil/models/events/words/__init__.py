@@ -35,7 +35,6 @@ SAMPLE = 2_000  # people who are tried by outsiders other than the one that the 
 WINDOWS = 1_000  # random window counts that the loss is measured by in a report
 _MOST_CANDIDATES = 40
 _SHOWN_STEPS = 4
-_WORTH_SAVING = 2.0  # bits a row from which on a run says what another way to recode would save
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
@@ -51,8 +50,7 @@ class Facts(ReleaseFacts):
         self.quasi = columns_of(evidence.release, "quasi")
         self.steps: Sequence[Mapping[str, Any]] = self.manifest.get("steps", ())
         self.largest_steps = sorted(self.steps, key=lambda step: -step["rows"])[:_SHOWN_STEPS]
-        bits = self.run.get("bits", {"global": 0.0, "local": 0.0})
-        self.saving = bits if bits["global"] - bits["local"] > _WORTH_SAVING else None
+        self.ways: Mapping[str, Mapping[str, float]] | None = self.run.get("ways")
         candidates = self.manifest["candidates"]
         self.allowed = {name: counts for name, counts in candidates.items() if counts["allowed"]}
         self.aliases = [alias for counts in self.allowed.values() for alias in counts["aliases"]]
@@ -221,6 +219,7 @@ class Facts(ReleaseFacts):
             "people": self.run.get("people", 0),
             "read_at": self.run.get("read_at"),
             "skipped": dict(self.skipped),
+            **({"ways": self.ways} if self.ways else {}),
             **({} if self.exposure is None else {"exposure": self.exposure}),
         }
 
