@@ -34,6 +34,9 @@ SHARED = {
     "columns:order": "the columns are not in the stated order",
     "columns:type": "column `{name}` is not of the stated type",
     "guarantee": "the manifest states another guarantee than the release",
+    "ledger": "{fault}",
+    "ledger:model": "the ledger is not that of this release",
+    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
     "manifest": "{fault}",
     "parameters:run": "the run had other parameters: {names}",
     "row-order": "{rows:row} not in the order that follows from the values",
@@ -100,6 +103,15 @@ class Findings:
             names = {**stated, **run}
             wrong = [n for n in names if json.dumps(stated.get(n)) != json.dumps(run.get(n))]
             self.expect("parameters:run", not wrong, names=", ".join(sorted(wrong)))
+
+    def expect_rows(self, ledger: Ledger, *columns: str) -> bool:
+        """Expect a ledger with these columns and an entry for every original row, in order."""
+        self.check("the ledger lists every original row, in order")
+        if not self.expect("ledger:columns", {"row", *columns} <= set(ledger.entries.schema.names)):
+            return False
+        rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
+        self.expect("ledger-rows", np.array_equal(numbers, np.arange(rows)), listed=len(numbers), rows=rows)
+        return len(numbers) == rows
 
     def verdict(self) -> Verdict:
         ledger_only = self.public == 0 and bool(self.violations)

@@ -88,9 +88,7 @@ SENTENCES = {
     "label:missing": "{granules:granule} without a label",
     "labels:contain": "{values:value} of `{name}` published under a label that does not contain it",
     "labels:distinct": "{values:value} of `{name}` spelt like a label, and the manifest states none",
-    "ledger": "{fault}",
     "ledger:columns": "the ledger has no row or no group column",
-    "ledger:model": "the ledger is not that of this release",
     "ledger-groups": "the ledger has {groups:group}, the release has {classes:group} of the same rows; "
     "{pairs:pair} of them overlap",
     "ledger-rows": "the ledger lists {listed:row}, not the {original} of the original in order",

@@ -46,8 +46,6 @@ SENTENCES = {
     "item:together": "{patterns:pattern} with two symbols of one instant",
     "ledger:columns": "the ledger lacks a column or a table of a pattern release's ledger",
     "ledger:model": "the ledger does not belong to this release",
-    "ledger:original": "{problem}",
-    "ledger-rows": "the ledger lists {noted} rows, not the {rows} of the original in order",
     "ledger-rows:people": "the transactions of the ledger are not the people of the original",
     "lost": "{lost:pattern} that at least {least} people have not published",
     "min-support": "{rare:pattern} with a support below {least}",
@@ -194,7 +192,7 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
     try:
         original = evidence.original
     except InputError as error:
-        findings.expect("ledger:original", False, problem=error.message)
+        findings.expect("ledger", False, fault=error.message)
         return
     table, described = evidence.table, evidence.release.manifest["patterns"]
     if "origin" in described:
@@ -230,18 +228,13 @@ def _check_definition(evidence: Evidence, ledger: Ledger, family: Family, findin
 
 
 def _check_ledger(ledger: Ledger, findings: Findings) -> bool:
-    findings.check("the ledger lists every original row, in order")
     roles = ledger.original.roles
     has_roles = roles.item or roles.series or (roles.respondent and roles.time and roles.value)
     if not findings.expect("ledger:model", ledger.model == "patterns" and has_roles):
         return False
-    columns = {"row", "transaction"} <= set(ledger.entries.schema.names)
-    if not findings.expect("ledger:columns", columns and "virtual" in ledger.mappings):
+    if not findings.expect("ledger:columns", "virtual" in ledger.mappings):
         return False
-    rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
-    in_order = np.array_equal(numbers, np.arange(rows))
-    findings.expect("ledger-rows", in_order, noted=len(numbers), rows=rows)
-    return len(numbers) == rows
+    return findings.expect_rows(ledger, "transaction")
 
 
 def _check_people(ledger: Ledger, original: Original, method: str, findings: Findings) -> Flags | None:

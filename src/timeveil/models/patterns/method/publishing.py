@@ -2,8 +2,11 @@
 
 Counts of patterns look harmless, but their differences can point at two people. All frequent patterns are
 mined, every small group that their counts reveal is found, and counts are raised just enough that none is
-left; or, for comparison, rows or patterns are left out instead. Channels and their merging are defined after
-Atzori et al. (2008), as the print leaves them open.
+left; or, for comparison, rows or patterns are left out instead.
+
+Where we depart from the print
+    Channels and their merging are defined (after Atzori et al. 2008); all frequent sets rise, not closed ones
+    alone, and the empty one. For series what follows from one symbol at every instant is closed too.
 """
 
 import math

@@ -41,12 +41,9 @@ SENTENCES: Mapping[str, str] = {
     "envelope-wide": "{groups:group} with a wider envelope than series and rounding explain",
     "guarantee:rows": "the promise is about rows, but a column names the person of each",
     "incomplete-rows": "{rows:row} of a dropped person not withheld",
-    "ledger": "{fault}",
     "ledger:columns": "the ledger lacks a column of a series' ledger",
-    "ledger:model": "the ledger is not that of this release",
     "ledger-groups": "the {subgroups:subgroup} of the ledger are not the {cells:cell} of the release, "
     "each with its group and rows",
-    "ledger-rows": "the ledger lists {listed:row}, not the {rows} of the original in order",
     "outside-envelope": "{series:series} not within the envelope of its group",
     "pattern-not-own": "{series:series} under a pattern that is not its own",
     "person-twice:group": "{series:series} in a group that has another one of the same person",
@@ -110,14 +107,7 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     findings.expect("ledger:model", ledger.model == "series" and has_series)
     if len(findings.violations) > before:
         return False
-    findings.check("the ledger lists every original row, in order")
-    needed = {"row", "group", "subgroup"}
-    if not findings.expect("ledger:columns", needed <= set(ledger.entries.schema.names)):
-        return False
-    rows, numbers = ledger.original.rows, np.asarray(ledger.table.column("row"))
-    in_order = np.array_equal(numbers, np.arange(rows))
-    findings.expect("ledger-rows", in_order, listed=len(numbers), rows=rows)
-    return len(numbers) == rows
+    return findings.expect_rows(ledger, "group", "subgroup")
 
 
 def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integers, Integers | None]:

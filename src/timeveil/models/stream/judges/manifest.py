@@ -109,7 +109,6 @@ SENTENCES = {
     "guarantee:recurring": "`recurring` or `forget_after` are not the same in parameters and promise",
     "guarantee:true-slot": "`parameters.protect_slot` of the manifest is not the promise's `true_slot`",
     "incomplete-rows": "{records:record} without slot, value or respondent not withheld",
-    "ledger": "{fault}",
     "ledger-rows": "the ledger does not list the rows of its original in order",
     "labels": "{values:value} of `{name}` published under a label that does not contain it",
     "levels": "{labels:label} of `{name}` listed in the manifest and not published, or listed twice",
