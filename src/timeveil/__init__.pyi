@@ -39,8 +39,8 @@ from timeveil.models.patterns.judges.query import PatternSupport, RuleConfidence
 from timeveil.models.patterns.method import sanitize_patterns
 from timeveil.models.patterns.parameters import PatternAdversary
 from timeveil.models.series.judges.attack import SeriesBreach
+from timeveil.models.series.judges.beside import MeanValue
 from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges
-from timeveil.models.series.judges.means import MeanValue
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.judges.profile import SeriesProfile
 from timeveil.models.series.judges.query import (

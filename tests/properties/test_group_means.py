@@ -15,7 +15,7 @@ from tests.properties.test_series import KINDS, METHODS, series
 
 import timeveil as tv
 from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.judges.means import left_to_the_last
+from timeveil.models.series.judges.beside import left_to_the_last
 
 
 def made(seed: int, **options):

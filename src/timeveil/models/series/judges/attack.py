@@ -27,9 +27,8 @@ from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, 
 from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
 from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Records, Symbols, floats_of
+from timeveil.models.series.judges.beside import known_sides, left_to_the_last, owned_rows, told_together
 from timeveil.models.series.judges.features import bad
-from timeveil.models.series.judges.labels import known_sides, owned_rows, told_together
-from timeveil.models.series.judges.means import left_to_the_last
 from timeveil.models.series.parameters import SeriesAdversary
 from timeveil.symbols import positions_of, symbols_at, unit_shapes
 

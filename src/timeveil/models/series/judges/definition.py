@@ -21,9 +21,8 @@ from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
-from timeveil.models.series.judges.labels import check_contents
+from timeveil.models.series.judges.beside import check_against, check_contents
 from timeveil.models.series.judges.manifest import digits_of
-from timeveil.models.series.judges.means import check_against
 from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9  # a z-normalised value this near to a border may be on either side of it

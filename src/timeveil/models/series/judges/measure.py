@@ -23,9 +23,8 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Integers, Mask, Records
 from timeveil.models.series.judges.bands import Bands, Columns
+from timeveil.models.series.judges.beside import bits_lost, middles
 from timeveil.models.series.judges.features import DISTANCES, distances
-from timeveil.models.series.judges.labels import bits_lost
-from timeveil.models.series.judges.means import middles
 from timeveil.models.series.judges.query import expected
 from timeveil.symbols import Center, envelopes, pattern_distance, unit_shapes, z_normalised
 

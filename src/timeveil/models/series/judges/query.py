@@ -18,6 +18,7 @@ from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
 from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Floats, Integers, Mask, Published
 from timeveil.models.series.judges import estimate
+from timeveil.models.series.judges.beside import MeanValue, mean_bounds, mean_of, middles, shares_where
 from timeveil.models.series.judges.expressions import Expression, Function, shares
 from timeveil.models.series.judges.features import (
     Differences,
@@ -30,8 +31,6 @@ from timeveil.models.series.judges.features import (
     feature,
     number,
 )
-from timeveil.models.series.judges.labels import shares_where
-from timeveil.models.series.judges.means import MeanValue, mean_bounds, mean_of, middles
 from timeveil.symbols import reconstructed, z_normalised
 
 

@@ -16,15 +16,14 @@ from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
 from timeveil.evidence.published import check_row_order, columns_of, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
-from timeveil.models.series.judges import definition, labels, means
+from timeveil.models.series.judges import beside, definition
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
 from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements, digits_of
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
     **definition.SENTENCES,
-    **means.SENTENCES,
-    **labels.SENTENCES,
+    **beside.SENTENCES,
     **dict.fromkeys(("columns:unreadable", "group:unreadable", "pattern:unreadable"), "{fault}"),
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
     "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
@@ -95,11 +94,11 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
         return None
     possible = _check_envelopes(digits_of(release), runs, findings)
     if possible:
-        means.check_steps(runs, findings)
+        beside.check_steps(runs, findings)
     cells = _cells_of(runs)
     _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
-    labels.check_shown(evidence, findings)
+    beside.check_shown(evidence, findings)
     _check_values(release, cells, findings)
     check_row_order(release, [GROUP], findings)
     return cells if possible else None
