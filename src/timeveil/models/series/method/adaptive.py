@@ -216,10 +216,8 @@ def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
     # A random rotation keeps distances and moves the borders of the leaves.
     turn = np.linalg.qr(draw.standard_normal((width, width)))[0].astype(np.float32)
     order, bounds, _ = balanced_cut(seats.features @ turn, np.array([0, len(seats.row)]), LEAF)
-    lengths = np.diff(bounds)
-    for length in np.unique(lengths):
-        for slots in slots_of(bounds[:-1][lengths == length], length, PAIRS_AT_ONCE // length**2):
-            yield order[slots]
+    for slots in slots_of(bounds[:-1], np.diff(bounds), lambda length: PAIRS_AT_ONCE // length**2):
+        yield order[slots]
 
 
 def _best_swaps(

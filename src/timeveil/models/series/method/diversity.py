@@ -29,6 +29,7 @@ Cost: O(n log n) for each cut of all series, times the instants, and one more re
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -228,13 +229,11 @@ def categories_of(attributes: pa.Table, names: Iterable[str], rows: int) -> Labe
     """A number per row and column; equal values share it, and numbers are equal however they are written."""
     columns = [np.zeros((rows, 0), np.int64)]  # a table without columns has no rows
     for name in names:
-        try:
-            read = numbers(name, attributes[name])
-        except InputError:
-            read = None
         codes = encode(attributes[name]).codes.astype(np.int64)
-        if read is not None and not read.not_finite:
-            codes = np.where(read.missing, -1, np.unique(read.values, return_inverse=True)[1]) + 1
+        with suppress(InputError):
+            read = numbers(name, attributes[name])
+            if not read.not_finite:
+                codes = np.where(read.missing, -1, np.unique(read.values, return_inverse=True)[1]) + 1
         columns.append(codes[:, None])
     return np.hstack(columns)
 

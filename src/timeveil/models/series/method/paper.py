@@ -195,13 +195,12 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     for share in (0.0, WIDTH_SHARE):
         features = np.column_stack([(low + high) / 2, share * width])
         order, bounds, _ = balanced_cut(features, np.array([0, len(size)]), minimum)
-        group, lengths = np.empty(len(size), np.int64), np.diff(bounds)
+        group = np.empty(len(size), np.int64)
         # Bucket by bucket, buckets of one length together, but only as many as the cache has room for.
-        for length in np.unique(lengths):
-            for slots in slots_of(bounds[:-1][lengths == length], length, BUCKETS_AT_ONCE):
-                members = order[slots]
-                # Groups are numbered from 0 in each bucket, so no two buckets share a number.
-                group[members] = slots[:, :1] + _in_buckets(low[members], high[members], size[members], k)
+        for slots in slots_of(bounds[:-1], np.diff(bounds), lambda _: BUCKETS_AT_ONCE):
+            members = order[slots]
+            # Groups are numbered from 0 in each bucket, so no two buckets share a number.
+            group[members] = slots[:, :1] + _in_buckets(low[members], high[members], size[members], k)
         group = numbered_as_met(group)[0]
         rows, runs = runs_of(group)
         united = envelope_widths(run_ranges(low[rows], runs)[0], run_ranges(high[rows], runs)[1])

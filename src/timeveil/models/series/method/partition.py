@@ -6,7 +6,7 @@ group's number shows it. Cuts work on many segments of rows at once: segments of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -204,8 +204,8 @@ def balanced_cut(features: Floats, segments: Labels, minimum: int) -> tuple[Labe
             return order, np.append(segments[:1], end), segment
         # Half of the pieces go left, with their share of the rows, so that no part ends below the minimum.
         left = np.where(large, length * (pieces // 2) // np.maximum(pieces, 1), length)
-        for size in np.unique(length[large]):
-            _halve(columns, order, begin[length == size], size, left[length == size][0])
+        for slots in slots_of(begin[large], length[large], lambda n: CELLS_AT_ONCE // (n * len(columns))):
+            _halve(columns, order, slots, left[np.searchsorted(begin, slots[0, 0])])
         # Each large segment becomes two: the second of them begins where the first ends.
         begin, end = np.repeat(begin, large + 1), np.repeat(end, large + 1)
         second = np.flatnonzero(large) + np.arange(1, np.count_nonzero(large) + 1)
@@ -214,16 +214,15 @@ def balanced_cut(features: Floats, segments: Labels, minimum: int) -> tuple[Labe
         segment = np.repeat(segment, large + 1)
 
 
-def _halve(columns: Floats, order: Labels, begins: Labels, length: int, left: int) -> None:
+def _halve(columns: Floats, order: Labels, slots: Labels, left: int) -> None:
     """Bring the `left` rows that are smallest in the widest column to the front of each segment."""
-    for slots in slots_of(begins, length, CELLS_AT_ONCE // (length * len(columns))):
-        rows = order[slots]
-        values = columns[:, rows]
-        across = np.ptp(values, axis=2).argmax(axis=0)
-        # A selection, not a sort: rows keep their order on both sides.
-        front = first_smallest(values[across, np.arange(len(rows))], left)
-        order[slots[:, :left]] = rows[front].reshape(-1, left)
-        order[slots[:, left:]] = rows[~front].reshape(-1, length - left)
+    rows = order[slots]
+    values = columns[:, rows]
+    across = np.ptp(values, axis=2).argmax(axis=0)
+    # A selection, not a sort: rows keep their order on both sides.
+    front = first_smallest(values[across, np.arange(len(rows))], left)
+    order[slots[:, :left]] = rows[front].reshape(len(rows), -1)
+    order[slots[:, left:]] = rows[~front].reshape(len(rows), -1)
 
 
 def gather_nearest(features: Floats, segments: Labels, size: int) -> tuple[Labels, Labels]:
@@ -234,11 +233,9 @@ def gather_nearest(features: Floats, segments: Labels, size: int) -> tuple[Label
     of a cut, with narrower envelopes on most real data. Cost: rows times the length of a segment.
     """
     order, bounds = np.arange(len(features)), [segments]
-    lengths = np.diff(segments)
-    for length in np.unique(lengths[lengths > 0]):
-        for slots in slots_of(segments[:-1][lengths == length], length, CELLS_AT_ONCE // length**2):
-            order[slots] = np.take_along_axis(slots, _nearest_first(features[slots], size), axis=1)
-            bounds.append((slots[:, :1] + np.arange(size, length - size + 1, size)).ravel())
+    for slots in slots_of(segments[:-1], np.diff(segments), lambda length: CELLS_AT_ONCE // length**2):
+        order[slots] = np.take_along_axis(slots, _nearest_first(features[slots], size), axis=1)
+        bounds.append((slots[:, :1] + np.arange(size, slots.shape[1] - size + 1, size)).ravel())
     return order, np.unique(np.concatenate(bounds))
 
 
@@ -298,8 +295,9 @@ def first_smallest(keys: Floats, number: int) -> Flags:
     return np.asarray(below | (equal & (np.cumsum(equal, axis=1) <= room[:, None])))
 
 
-def slots_of(begins: Labels, length: int, at_once: int) -> Iterator[Labels]:
-    """The places of segments of one length, a few segments at a time."""
-    step = max(1, int(at_once))
-    for first in range(0, len(begins), step):
-        yield begins[first : first + step, None] + np.arange(length)
+def slots_of(begins: Labels, lengths: Labels, at_once: Callable[[int], int]) -> Iterator[Labels]:
+    """The places of segments, a few of one length at a time: as many as `at_once` says for the length."""
+    for length in np.unique(lengths[lengths > 0]).tolist():
+        alike, step = begins[lengths == length], max(1, at_once(length))
+        for first in range(0, len(alike), step):
+            yield alike[first : first + step, None] + np.arange(length)
