@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 REGION = 8  # series of a region at least, in multiples of k
 LEAST_SHARE = 20
-_RESULT = "file STRING, position BIGINT, part INT, grouped BIGINT, shaped BIGINT, symbols BINARY, own BOOLEAN"
+_RESULT = "file STRING, position BIGINT, part INT, grouped BIGINT, shaped BIGINT, shapes BINARY, own BOOLEAN"
 Cut = tuple[int, float, Any, Any] | None
 """An instant, a bound, and the cuts of those up to it and of those above; None where nothing is cut."""
 Formed = Callable[[Labels, Progress], Partition]  # the groups of some series alone
@@ -208,13 +208,10 @@ def in_spark(
     rows, part = start + np.asarray(table["position"]), np.asarray(table["part"])
     for number in np.unique(part):
         lines = table.filter(pa.array(part == number))
-        shaped = np.asarray(lines["shaped"])
-        texts = b"".join(filter(None, lines["symbols"].to_pylist()))
-        symbols, levels = (
-            np.frombuffer(texts, np.uint8).reshape(int(shaped.max()) + 1, 2, -1).transpose(1, 0, 2)
-        )
-        grouped, own = np.asarray(lines["grouped"]), all(lines["own"].to_pylist())
-        yield rows[part == number], Partition(grouped, shaped, symbols.copy(), levels.copy(), own)
+        grouped, shaped = np.asarray(lines["grouped"]), np.asarray(lines["shaped"])
+        patterns = np.frombuffer(b"".join(filter(None, lines["shapes"].to_pylist())), np.uint8)
+        symbols, levels = patterns.reshape(2, int(shaped.max()) + 1, -1)
+        yield rows[part == number], Partition(grouped, shaped, symbols, levels, lines["own"][0].as_py())
 
 
 def _labelled(
@@ -229,22 +226,16 @@ def _labelled(
 def _grouped(
     names: Sequence[str], roles: Roles, form: Callable[[Any], Partition], rows: pa.Table
 ) -> pa.Table:
-    """The groups of one part; the first series of each subgroup, in order, has its symbols and levels."""
+    """The groups of one part; its first row has the symbols and levels of all subgroups."""
     table = rows.select(range(len(names))).rename_columns(list(names))
     partition = form(collect(read_series(table, roles), several=True))
-    # Rows by subgroup, so that symbols come in its order; those that are suppressed first.
-    order = np.argsort(partition.subgroup, kind="stable")
-    shaped, texts = partition.subgroup[order], [None] * len(order)
-    described = np.stack([partition.symbols, partition.levels], axis=1)
-    for number, row in zip(*np.unique(shaped, return_index=True), strict=True):
-        if number >= 0:
-            texts[row] = described[number].astype(np.uint8).tobytes()
+    patterns = np.stack([partition.symbols, partition.levels]).astype(np.uint8).tobytes()
     return pa.table({
-        "file": rows["file"].take(pa.array(order)),
-        "position": rows["position"].take(pa.array(order)),
+        "file": rows["file"],
+        "position": rows["position"],
         "part": rows["part"].cast(pa.int32()),
-        "grouped": partition.group[order],
-        "shaped": shaped,
-        "symbols": pa.array(texts, pa.binary()),
-        "own": pa.array([partition.own] * len(order)),
+        "grouped": partition.group,
+        "shaped": partition.subgroup,
+        "shapes": pa.array([patterns, *[None] * (len(rows) - 1)], pa.binary()),
+        "own": [partition.own] * len(rows),
     })  # fmt: skip
