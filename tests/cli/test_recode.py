@@ -34,7 +34,10 @@ def test_a_run_is_explained_verified_and_read_back(cli: Cli, visits: None, way: 
     assert "number of the step" in Path("out/README.txt").read_text()
     loss = json.loads(cli("measure out --ledger ledger --json").out)
     assert 0 < sum(loss["bits"].values()) == pytest.approx(loss["bits_per_row"])
-    assert "bits of information on average" in cli("measure out --ledger ledger").out
+    words = " ".join(cli("measure out --ledger ledger").out.split())
+    assert "bits of information on average" in words
+    assert loss["width_effective"] < 0.9 * loss["width_after"]
+    assert "as a geometric mean" in words
     for visit in (1, 2):
         assert cli(f"attack out --ledger ledger --visits {visit}").code == 0
     assert cli("query out --where age=40 --between 2024-02-01 2024-05-01").code == 0

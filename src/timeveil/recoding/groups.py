@@ -101,7 +101,7 @@ def hierarchies_for(columns: Sequence[str], sources: Mapping[str, Any] | None) -
     for column in hierarchies:
         if column not in columns:
             message = f"a hierarchy was given for `{column}`, which is not a quasi-identifier"
-            raise bad_hierarchy(message, f"name `{column}` in quasi, or leave its hierarchy out")
+            raise bad_hierarchy(message, f"name `{column}` in {{quasi}}, or leave its hierarchy out")
     return hierarchies
 
 

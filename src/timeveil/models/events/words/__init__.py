@@ -257,8 +257,9 @@ def knowledge(breach: Breach, release: Release) -> str:
 
 def loss_summary(loss: measure.Loss) -> Summary:
     """The loss as numbered sentences."""
-    before, after = (span(width, loss.width_unit) for width in (loss.width_before, loss.width_after))
-    return Summary(templates.sentences("models/events/words/loss.j2", loss=loss, before=before, after=after))
+    widths = {"before": loss.width_before, "after": loss.width_after, "effective": loss.width_effective}
+    spans = {name: span(width, loss.width_unit) for name, width in widths.items()}
+    return Summary(templates.sentences("models/events/words/loss.j2", loss=loss, **spans))
 
 
 def span(width: float, unit: str) -> str:
