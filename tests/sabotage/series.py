@@ -269,6 +269,13 @@ def a_bound_of_one_row_alone(release, ledger, chance):
     return Tampered(_shifted(release, name, [one], -inward), ledger, "1 group whose rows show more than one")
 
 
+@sabotage("series means", "recipient", "envelope-differs")
+def a_mean_of_one_row_alone(release, ledger, chance):
+    row = chance.randrange(release.table.num_rows)
+    spoilt = _spoilt(release, [row], h1_mean=lambda mean: mean + 1)
+    return Tampered(spoilt, ledger, "1 group whose rows show more than one envelope or mean")
+
+
 @sabotage("series", "recipient", "rounding")
 def a_digit_too_many(release, ledger, chance):
     """Next to a rounded bound, and not a decimal of so many digits."""
@@ -743,6 +750,21 @@ def a_value_changed_without_need(release, ledger, chance):
                     spoilt, ledger, "1 cell in which more values of `income` differ than l = 2 needs"
                 )
     return None
+
+
+@sabotage("series l", "custodian", "changed-values")
+def changed_values_of_other_rows(release, ledger, chance):
+    """Every cell keeps its values, but most of its rows show that of another."""
+    if not release.manifest["series"]["perturbed"]:
+        return None
+    table, wards = release.table, release.table["ward"].to_pylist()
+    income = table["income"].to_pylist()
+    for rows in _cells(release):
+        turned = sorted(rows, key=lambda n: (-wards[n], income[n]))
+        for n, value in zip(rows, [income[n] for n in turned], strict=True):
+            table = with_values(table, "income", {n: value})
+    spoilt = in_order(with_table(release, table))
+    return Tampered(spoilt, ledger, " rows changed; l makes ") if holds(spoilt) else None
 
 
 def _perturbed_row(release, ledger):

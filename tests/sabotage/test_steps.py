@@ -117,7 +117,11 @@ def test_what_belongs_together(pair) -> None:
     release, _ = pair
     without = {name: part for name, part in release.manifest.items() if name != "steps"}
     assert codes(replace(release, manifest=without))
-    assert codes(replace(release, manifest={**release.manifest, "definitions": []}))
+    first, *others = release.manifest["definitions"]
+    for definitions in ([], [*others, first], [{**first, "title": "of one's own"}, *others]):
+        stated = replace(release, manifest={**release.manifest, "definitions": definitions})
+        said = [violation.message for violation in tv.verify(stated).violations]
+        assert "the granularities of the steps are not those defined" in said
     assert codes(section(release, "parameters", recode=...))
     assert codes(section(release, "parameters", recode="global"))
     table = release.table.drop(["taken_at_step"])
@@ -150,3 +154,11 @@ def test_a_group_told_to_be_at_two_steps():
     forged = counts(in_order(with_lines(forged, rows)), groups=1)
     assert codes(forged) == set()
     assert codes(forged, replace(ledger, facts={**ledger.facts, "steps": steps})) >= {"class-rows"}
+
+
+@pytest.mark.parametrize("recode", ["refined", "local", "tiling"])
+def test_of_no_rows_there_are_no_steps(recode):
+    nobody = pa.table({name: pa.array([], kind) for name, kind in (("who", "string"), ("at", "date32"))})
+    release, ledger = tv.generalize_time(nobody, tv.Roles(respondent="who", time="at"), K, recode=recode)
+    assert release.manifest["steps"] == []
+    assert codes(release) == codes(release, ledger) == set()

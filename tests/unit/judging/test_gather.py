@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -81,6 +82,19 @@ def test_evidence_without_a_ledger_cannot_be_measured():
     release, _ = visits()
     with pytest.raises(tv.ParameterError, match="`ledger` is a `NoneType`"):
         tv.measure(gather(release))
+
+
+@pytest.mark.parametrize("judge", [tv.verify, tv.measure, tv.attack])
+def test_only_a_release_and_its_ledger_are_judged(judge):
+    (release, ledger), (_, other) = visits(), cases()
+    for given, message in (
+        ((ledger, ledger), "`release` is a `Ledger`, not a release"),
+        ((release, release), "`ledger` is a `Release`, not a ledger"),
+        ((release, replace(ledger, after=(7,))), "`ledger` is a `int`, not a ledger"),
+        ((*cases()[:1], replace(other, after=(other,))), "nothing is promised over several releases of"),
+    ):
+        with pytest.raises(tv.ParameterError, match=message):
+            judge(*given)
 
 
 def test_a_verdict_knows_when_only_the_ledger_disagrees():

@@ -209,7 +209,10 @@ def test_another_model_is_refused():
     ("axis", "moments", "width"),
     [
         (oracle.CIVIL, [0, 86_400], 86_400),
+        (oracle.CIVIL, [3_600, 7_200], 3_600),
         (oracle.CIVIL, [0, 1_800], 1_800),
+        (oracle.CIVIL, [900, 1_800], 900),
+        (oracle.CIVIL, [300, 600], 300),
         (oracle.CIVIL, [60, 120], 60),
         (oracle.CIVIL, [61], 1),
         (oracle.DAYS, [0], 86_400),
@@ -219,3 +222,16 @@ def test_the_resolution_is_the_widest_that_divides_every_time(axis, moments, wid
     times = np.array([*moments, 1])
     complete = np.array([*(True for _ in moments), False])
     assert People(axis, times, 1, times, 1, complete).resolution == width
+
+
+@pytest.mark.parametrize(
+    ("ticks", "per_instant", "precision"),
+    [
+        *(([60], 1, 60), ([60_000], 1_000, 60), ([500], 1_000, 1 / 1_000), ([61_000], 1_000, 1)),
+        *(([5_000], 10**6, 1 / 1_000), ([5_001], 10**6, 1 / 10**6), ([5_000], 10**9, 1 / 10**6)),
+        *(([5_001], 10**9, 1 / 10**9), ([0] * 2_000 + [1], 1_000, 1 / 1_000)),
+    ],
+)
+def test_times_are_known_to_the_second_or_to_a_part_that_divides_every_one(ticks, per_instant, precision):
+    times, everybody = np.array(ticks), np.ones(len(ticks), dtype=bool)
+    assert People(oracle.CIVIL, times, 1, times, per_instant, everybody).precision == precision

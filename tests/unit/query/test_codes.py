@@ -127,7 +127,8 @@ def test_pieces_are_read_as_long_as_there_is_room_for_all_of_them():
     pieces = [(np.zeros(1),)] * 7
     assert len(list(within_room(file, pieces[:3]))) == 3
     assert len(list(within_room(file, pieces[:6], rooms=2))) == 6
-    for too_many, rooms in ((pieces[:4], 1), (pieces, 2)):
+    byte = (np.zeros(1, np.int8),)
+    for too_many, rooms in (([*pieces[:3], byte], 1), (pieces, 2)):
         with pytest.raises(InputError, match="would take more than 24 bytes in memory"):
             list(within_room(file, too_many, rooms))
 

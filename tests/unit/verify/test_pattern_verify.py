@@ -359,9 +359,12 @@ def test_virtual_people_have_one_symbol_at_a_time():
     assert case.virtual
     release, ledger = oracle.release_of(case), oracle.ledger_of(case)
     mapping = ledger.mappings["virtual"]
-    lists = [["t0=a", "t0=b"], *mapping["pattern"].to_pylist()[1:]]
-    odd = mapping.set_column(0, "pattern", pa.array(lists, pa.list_(pa.string())))
-    assert "virtual" in found(release, replace(ledger, mappings={"virtual": odd}))
+    for items in (["t0=a", "t0=b"], ["t0=a", "strange"], ["strange", "t1=a"], ["t0=a"], ["t0=a", "t1=a"] * 2):
+        lists = [items, *mapping["pattern"].to_pylist()[1:]]
+        odd = mapping.set_column(0, "pattern", pa.array(lists, pa.list_(pa.string())))
+        assert found(release, replace(ledger, mappings={"virtual": odd}))["virtual"] == (
+            "1 kind of virtual people without one symbol at every instant"
+        )
 
 
 def test_what_cannot_be_looked_at_is_not_passed(monkeypatch):

@@ -28,6 +28,8 @@ EVENTS = [
     ({"levels": {"zip": {"level": 1, "name": "z"}}, "distinct_labels": ["zip"]}, FINE),
     ({"durations": {"ward": "day"}}, "a stated duration is not a quasi-identifier"),
     ({"durations": {"sex": "day"}}, FINE),
+    ({"durations": {"zip": "day", "sex": "day"}}, FINE),
+    ({"levels": {"zip": {"level": 1, "name": "z"}, "sex": {"level": 1, "name": "s"}}}, FINE),
     ({"parameters.granularities": ["day", "week", "eon"]}, UNKNOWN),
     ({"parameters.granularities": ["day", "week", "eon"], "parameters.gaps": "skip"}, FINE),
     ({"parameters.granularities": ["week", "day"]}, "the candidates are not in the order of the calendar"),
@@ -157,6 +159,11 @@ TOGETHER = {
         ({"time.slot": None, "parameters.slot": None}, SLOTS),
         ({"parameters.slot": None}, "`parameters.slot` and `time.slot` of the manifest are not the same"),
     ],
+    "stream, whole, days": [
+        ({"counts.first_slot": "never"}, "the stated first or last slot is not of the stated granularity"),
+        ({"counts.last_slot": None}, "the stated first or last slot is not of the stated granularity"),
+        ({"counts.slots": 1}, "the manifest states 1 slot; from the first to the last there are "),
+    ],
     "stream, buckets, hours": [
         ({"time.zone": None}, SLOTS),
         ({"time.zone": "Europe/Atlantis"}, SLOTS),
@@ -217,17 +224,40 @@ IMPOSSIBLE_NUMBERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("numbers", [*POSSIBLE, *IMPOSSIBLE_NUMBERS], ids=str)
-def test_numbers_of_a_candidate_are_those_of_some_table(numbers):
-    """Where more than people is promised, those of groups that are short of it stand beside them."""
-    changes = dict(zip((f"candidates.day.{name}" for name in NUMBERS), numbers[:6], strict=True))
-    if len(numbers) > 6:
+def stated_of_a_day(numbers: tuple[int, ...], **more: bool) -> dict[str, Any]:
+    """A candidate that was not chosen with other numbers: two more where more is promised than people."""
+    changes: dict[str, Any] = dict(zip((f"candidates.day.{name}" for name in NUMBERS), numbers, strict=False))
+    if len(numbers) > len(NUMBERS):
         changes |= {f"{part}.protect": {"result": "distinct:2"} for part in ("guarantee", "parameters")}
         names = made("time, some withheld", 0)[0].manifest["candidates"]
         changes |= {f"candidates.{name}.{number}": 0 for name in names for number in SHORT}
-        changes |= {f"candidates.day.{number}": n for number, n in zip(SHORT, numbers[6:], strict=True)}
-    said = said_of("time, some withheld", changes)
+        changes |= {f"candidates.day.{name}": n for name, n in zip(SHORT, numbers[6:], strict=True)}
+    return changes | {f"candidates.day.{name}": flag for name, flag in more.items()}
+
+
+@pytest.mark.parametrize("numbers", [*POSSIBLE, *IMPOSSIBLE_NUMBERS], ids=str)
+def test_numbers_of_a_candidate_are_those_of_some_table(numbers):
+    said = said_of("time, some withheld", stated_of_a_day(numbers))
     assert any(IMPOSSIBLE in one for one in said) is (numbers in IMPOSSIBLE_NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "allowed", "feasible"),
+    [
+        *(((1, 2, 30, 1, 18, 0), True, True), ((1, 2, 30, 1, 19, 0), True, False)),
+        *(((1, 1, 1, 1, 1, 0), True, False), ((0, 0, 0, 0, 0, 92), True, False)),
+        *(((3, 2, 6, 0, 0, 0, 1, 3), True, True), ((3, 1, 3, 0, 0, 0, 1, 3), True, False)),
+        *(((2, 3, 30, 1, 9, 0, 1, 9), True, True), ((2, 3, 30, 1, 10, 0, 1, 9), True, False)),
+        *(((3, 1, 3, 0, 0, 0), False, True), ((2, 2, 30, 1, 1, 0), False, False)),
+        ((3, 2, 6, 0, 0, 0, 1, 3), False, False),
+    ],
+)
+def test_a_candidate_is_as_feasible_as_its_numbers_say(numbers, allowed, feasible):
+    """A fifth of the rows may be withheld where the user allowed it, and something must be left."""
+    for stated in (True, False):
+        said = said_of("time, some withheld", stated_of_a_day(numbers, allowed=allowed, feasible=stated))
+        wrong = any(one.startswith("1 of ") and "are not as feasible as their" in one for one in said)
+        assert wrong is (stated is not feasible)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,23 @@ def test_columns_out_of_order_or_of_another_type_are_refused(pair):
     assert found(published(release, ward))["columns"] == "column `ward` is not of the stated type"
 
 
+@pytest.mark.parametrize("name", ["zip", "result", "at", "at_start", "at_end"])
+def test_a_table_without_a_stated_column_is_refused(pair, name):
+    release, _ = pair
+    assert found(published(release, release.table.drop([name]))) == {
+        "columns": f"the table lacks columns that the manifest lists: {name}"
+    }
+
+
+def test_values_that_cannot_be_compared_with_the_originals_are_a_violation(pair):
+    release, ledger = pair
+    table = ledger.original.table
+    wards = pa.array([[ward] for ward in table["ward"].to_pylist()])
+    data = table.set_column(table.column_names.index("ward"), "ward", wards)
+    said = found(release, replace(ledger, original=replace(ledger.original, data=data)))
+    assert said == {"row-values": "column `ward` cannot be compared with the original's"}
+
+
 def test_dictionary_and_large_strings_are_strings(pair):
     release, ledger = pair
     table = release.table.set_column(0, "zip", release.table["zip"].dictionary_encode())

@@ -337,6 +337,14 @@ def test_a_cell_of_blanks_is_a_gap():
     assert verify(*pair).violations == ()
 
 
+def test_values_that_cannot_be_compared_with_the_originals_are_a_violation():
+    release, ledger = table_3()
+    incomes = pa.array([[income] for income in ledger.original.data["2011"].to_pylist()])
+    data = ledger.original.data.set_column(ledger.original.data.column_names.index("2011"), "2011", incomes)
+    said = found(release, replace(ledger, original=Relation(ledger.original.roles, data)))
+    assert said == {"row-values": "column `2011` cannot be compared with the original's"}
+
+
 @pytest.mark.parametrize("instants", [[], [*YEARS, YEARS[0]]])
 def test_instants_are_stated_and_none_twice(instants):
     release, _ = table_3()
@@ -384,6 +392,7 @@ def test_a_row_of_the_original_without_a_time_is_a_value_of_nobody():
         (["1 999", "5 122", "5 1224"], False),
         (["1 999", "5 1224", "5 122"], True),
         (["1 000", "1 0000", "5 1333", "5 122"], True),
+        (["1 0000", "1 000", "5 133", "5 122"], True),
         (["1 111", "3 000", "3 000", "5 444", "5 444", "5 555"], False),
     ],
 )

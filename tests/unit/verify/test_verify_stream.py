@@ -262,6 +262,10 @@ def test_an_empty_release_holds():
     for buckets in ("anatomy", "none"):
         release, ledger = oracle.build(oracle.Case([], buckets=buckets))
         assert verify(release, ledger).violations == ()
+        counts = {**release.manifest["counts"], "slots": 1}
+        assert found(edited(release, counts=counts)) == {
+            "slot": "the stated first or last slot is not of the stated granularity"
+        }
 
 
 def test_everything_withheld_holds(case):
