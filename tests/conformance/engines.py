@@ -18,7 +18,6 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.stored import Stored
 from timeveil.engines.duckdb import DuckDBSession
-from timeveil.engines.lookups import DUCKDB
 from timeveil.engines.sql import SqlEvents, aliases
 
 DOUBLE = "double"
@@ -31,7 +30,7 @@ def open_double(engine: str, relation: Relation, memory_limit: str | None = None
     table = decode_dictionaries(relation.table.select(columns))
     table = table.rename_columns(["person", "time", *aliases(roles).values()])
     session.upload("every_row", table.append_column("row", pa.array(range(table.num_rows))))
-    return SqlEvents(relation, session, DUCKDB)
+    return SqlEvents(relation, session)
 
 
 def generalized(engine: str, table: Any, roles: tv.Roles, k: int, **options: Any) -> Any:

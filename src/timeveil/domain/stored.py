@@ -101,6 +101,9 @@ def private_file(path: Path) -> BinaryIO:
 class Stored:
     """A Parquet file read in batches. Keeps its private folder, if any, alive."""
 
+    in_parts = False
+    """Whether it is in files that executors wrote."""
+
     def __init__(self, path: Path, folder: PrivateFolder | None = None) -> None:
         self.path = path
         self._folder = folder
@@ -110,6 +113,15 @@ class Stored:
 
     def __repr__(self) -> str:
         return f"<Stored {self.num_rows} rows, {len(self.schema.names)} columns>"
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it is in, in the order of its rows."""
+        return [self.path]
+
+    def stored_as(self, column: str) -> str:
+        """What a column is called in the files."""
+        return column
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
@@ -141,9 +153,15 @@ class Batches(Stored):
 class Parts(Batches):
     """Several Parquet files, one after the other, in stated types and as they may be published."""
 
+    in_parts = True
+
     def __init__(self, parts: Sequence[Part], schema: pa.Schema, folder: PrivateFolder) -> None:
         self.parts, self.schema, self.folder = tuple(parts), schema, folder
         self.num_rows = sum(part.rows for part in parts)
+
+    @property
+    def files(self) -> list[Path]:
+        return [part.path for part in self.parts]
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         schema = self.chosen(columns)

@@ -24,13 +24,12 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
 from timeveil.engines import Codes, Int64s, Levels, Published, Tally, lookups, total
-from timeveil.engines.lookups import DUCKDB
 from timeveil.engines.memory import MemoryEvents
 from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import decoded_fields
 from timeveil.reading.encoding import with_dictionaries
-from timeveil.reading.session import Session
+from timeveil.reading.session import DUCKDB, Session
 
 PART_ROWS = 1 << 18  # of a part that has more than one combination of quasi-identifiers
 OTHERS_SHARE = 600_000_000  # bytes of a memory limit that Python and Arrow take
@@ -40,6 +39,8 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 
 class DuckDBSession(Session):
     """A database of DuckDB; what it cannot hold in memory goes to the folder `spill`."""
+
+    dialect = DUCKDB
 
     def __init__(self, path: Path | str = ":memory:", spill: Path | None = None) -> None:
         with _explained():
@@ -90,7 +91,7 @@ class DuckDBEvents(SqlEvents):
         selected = ", ".join(f"c{names.index(column)} AS {alias}" for column, alias in aliased)
         file = f"read_parquet({_text(data.path)}) AS file({', '.join(f'c{i}' for i in range(len(names)))})"
         self._duckdb.run(f"CREATE VIEW every_row AS SELECT file_row_number AS row, {selected} FROM {file}")
-        super().__init__(relation, self._duckdb, DUCKDB)
+        super().__init__(relation, self._duckdb)
 
     def observe(self, base: Ticks) -> Int64s:
         self._parted_for = None

@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from timeveil.domain.relation import Relation
 from timeveil.engines import Published
-from timeveil.engines.lookups import POSTGRESQL
 from timeveil.engines.sql import SqlEvents
 from timeveil.errors import ParameterError
 from timeveil.reading.in_place import ServerRows
@@ -32,7 +31,7 @@ class PostgresEvents(SqlEvents):
         # Temporary tables come before those of the database that have the same names.
         path = "set_config('search_path', 'pg_temp, ' || current_setting('search_path'), false)"
         self._stay.server.row(f"SELECT {path} AS path")
-        super().__init__(relation, self._stay.server, POSTGRESQL)
+        super().__init__(relation, self._stay.server)
 
     def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
         published = super()._stored(ordered, schema, sizes)

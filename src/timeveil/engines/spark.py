@@ -19,7 +19,6 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Parts
 from timeveil.engines import Codes, Int64s, Levels, Published, lookups
-from timeveil.engines.lookups import SPARK
 from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError
 from timeveil.reading.in_place import ClusterRows
@@ -38,11 +37,13 @@ class SparkEvents(SqlEvents):
             message = "the engine `spark` counts tables of Spark, and this one was read into memory"
             raise ParameterError(message, hint="give the DataFrame itself, or leave {engine} out")
         self._stay, self._cluster, self._are_numbered = relation.data, relation.data.server, False
-        super().__init__(relation, self._cluster, SPARK)
+        super().__init__(relation, self._cluster)
 
     def observe(self, base: Ticks) -> Int64s:
-        granule = self._floor_divided(f"(instant + {base.phase})", base.width)
-        self._view("events", f"SELECT *, {granule} AS granule, {self._structure()} AS structure FROM source")
+        granule = self._session.floored(f"(instant + {base.phase})", base.width)
+        self._session.view(
+            "events", f"SELECT *, {granule} AS granule, {self._structure()} AS structure FROM source"
+        )
         # The one move of raw rows: what is grouped by these two and more is in one place already.
         rows = self._cluster.frame("SELECT structure, person, granule FROM events")
         self._cluster.define("gathered", rows.repartition("structure", "person"))
@@ -84,7 +85,7 @@ class SparkEvents(SqlEvents):
         if not levels:
             return "(SELECT structure AS combination, person, granule, rows FROM gathered_cells) AS cells"
         columns, joins = self._published_quasi(levels)
-        self._view(
+        self._session.view(
             "combined", f"SELECT structure, {self._structure(columns)} AS combination FROM quasis{joins}"
         )
         return (
@@ -119,13 +120,13 @@ class SparkEvents(SqlEvents):
             order = ", ".join(f"{quasi} NULLS LAST" for quasi in self._quasi) or "structure"
             numbers = f"row_number() OVER (ORDER BY {order}) - 1 AS quasi"
             self._table("numbered_quasis", f"SELECT *, {numbers} FROM quasis")
-            self._view("quasis", "SELECT * FROM numbered_quasis")
+            self._session.view("quasis", "SELECT * FROM numbered_quasis")
             same = self._same("gathered_cells.structure", "quasis.structure")
-            self._view(
+            self._session.view(
                 "cells", f"SELECT quasi, person, granule, rows FROM gathered_cells JOIN quasis ON {same}"
             )
             same = self._same("events.structure", "quasis.structure")
-            self._view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {same}")
+            self._session.view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {same}")
             self._are_numbered = True
         super()._number_cells()
 
@@ -136,7 +137,7 @@ class SparkEvents(SqlEvents):
 
     def _table(self, name: str, query: str) -> None:
         if name != "placed":
-            self._cluster.define(name, query, computed_once=True)
+            super()._table(name, query)
             return
         # The only place where a row and its group are together: from now on a row is its place in a file.
         self._stay.parts = self._cluster.write(query, "placed")
@@ -146,9 +147,6 @@ class SparkEvents(SqlEvents):
             raise EngineError(message, hint="run it again: nothing was published")
         self._cluster.define(name, self._cluster.files(self._stay.parts))
 
-    def _view(self, name: str, query: str) -> None:
-        self._cluster.define(name, query)
-
     def close(self) -> None:
         """Files stay as long as the release or the ledger does."""
         self._cluster.forget()
@@ -156,6 +154,9 @@ class SparkEvents(SqlEvents):
 
 class _Entries(Parts):
     """The group of every row, in the order of the files that it is read from."""
+
+    def stored_as(self, column: str) -> str:
+        return {"group": "number"}.get(column, "")
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         row = 0

@@ -39,7 +39,6 @@ from timeveil.engines import (
     lookups,
     published_schema,
 )
-from timeveil.engines.lookups import Dialect
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
 from timeveil.reading.session import Session
@@ -58,16 +57,18 @@ def aliases(roles: Roles) -> dict[str, str]:
 class SqlEvents:
     """The events of a relation whose rows are in a database."""
 
-    def __init__(self, relation: Relation, session: Session, dialect: Dialect) -> None:
+    def __init__(self, relation: Relation, session: Session) -> None:
         roles = relation.roles
-        self._relation, self._session, self._dialect = relation, session, dialect
+        self._relation, self._session, self._dialect = relation, session, session.dialect
         self._alias = aliases(roles)
         self._quasi = [self._alias[name] for name in roles.quasi_columns]
         self._carried = list(self._alias.values())[len(self._quasi) :]
         self._granules = self._rows_at = np.empty(0, np.int64)
         self._values: dict[str, pa.Array] = {}
         complete = "person IS NOT NULL AND time IS NOT NULL"
-        self._view("source", f"SELECT *, {self._instant()} AS instant FROM every_row WHERE {complete}")
+        self._session.view(
+            "source", f"SELECT *, {self._instant()} AS instant FROM every_row WHERE {complete}"
+        )
         counted = "SELECT person, count(*) AS rows FROM source GROUP BY person"
         self.rows, self.people = self._session.row(
             f"SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) AS n, count(*) AS people FROM ({counted}) AS c"
@@ -96,14 +97,16 @@ class SqlEvents:
         return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
     def observe(self, base: Ticks) -> Int64s:
-        granule = self._floor_divided(f"(instant + {base.phase})", base.width)
-        self._view("events", f"SELECT *, {granule} AS granule FROM source")
+        granule = self._session.floored(f"(instant + {base.phase})", base.width)
+        self._session.view("events", f"SELECT *, {granule} AS granule FROM source")
         order = ", ".join(f"{name} NULLS LAST" for name in self._quasi)
         by = ", ".join(self._quasi)
         counted = f"SELECT {by or '1 AS all_rows'}, count(*) AS rows FROM events GROUP BY {by or 'all_rows'}"
         numbers = f"row_number() OVER (ORDER BY {order or 'all_rows'}) - 1 AS quasi"
         self._table("quasis", f"SELECT *, {numbers} FROM ({counted}) AS d")
-        self._view("coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}")
+        self._session.view(
+            "coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}"
+        )
         return self._observed(self._count_cells())
 
     def _count_cells(self) -> str:
@@ -320,7 +323,7 @@ class SqlEvents:
 
     def _every_row(self, base: Ticks) -> str:
         """All rows, those that are counted with their base granule."""
-        granule = self._floor_divided(f"({self._instant()} + {base.phase})", base.width)
+        granule = self._session.floored(f"({self._instant()} + {base.phase})", base.width)
         complete = f"CASE WHEN person IS NOT NULL AND time IS NOT NULL THEN {granule} END AS granule"
         return f"SELECT {self._dialect.row}every_row.*, {complete} FROM every_row"
 
@@ -357,11 +360,6 @@ class SqlEvents:
     def close(self) -> None:
         """Temporary tables go with the connection, which the ledger may still need."""
 
-    def _floor_divided(self, number: str, width: int) -> str:
-        """Division that rounds down for negative numbers too."""
-        below = f"{number} - ((({number}) % {width}) + {width}) % {width}"
-        return f"CAST({self._dialect.divided.format(f'({below})', width)} AS BIGINT)"
-
     def _same(self, one: str, another: str) -> str:
         return self._dialect.same.format(one, another)
 
@@ -369,12 +367,7 @@ class SqlEvents:
         return " AND ".join(self._same(f"{rows}.{q}", f"quasis.{q}") for q in self._quasi) or "1 = 1"
 
     def _table(self, name: str, query: str) -> None:
-        for statement in self._dialect.table:
-            self._session.run(statement.format(name, query))
-
-    def _view(self, name: str, query: str) -> None:
-        for statement in self._dialect.view:
-            self._session.run(statement.format(name, query))
+        self._session.keep(name, query)
 
     def _upload(self, name: str, table: pa.Table) -> None:
         self._session.upload(name, decode_dictionaries(table))

@@ -116,9 +116,12 @@ class LedgerColumns(Columns):
         super().__init__(path, schema, rows)
         self.prefix = prefix
 
+    def stored_as(self, column: str) -> str:
+        return self.prefix + column
+
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         names = self.chosen(columns).names
-        stored = [self.prefix + name for name in names]
+        stored = list(map(self.stored_as, names))
         for batch in self.file.batches(stored):
             batch.validate(full=True)
             yield batch.rename_columns(names)

@@ -193,9 +193,15 @@ class Table(Columns):
 class ManyParts(Columns):
     """A table in several files of a folder, one after the other."""
 
+    in_parts = True
+
     def __init__(self, path: Path, schema: pa.Schema, tables: Sequence[Table]) -> None:
         super().__init__(path, schema, sum(table.num_rows for table in tables))
         self.tables = tuple(tables)
+
+    @property
+    def files(self) -> list[Path]:
+        return [table.path for table in self.tables]
 
     @property
     def room(self) -> int:

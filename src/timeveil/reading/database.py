@@ -19,7 +19,7 @@ from timeveil.domain.wording import counted
 from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.columns import column_error
 from timeveil.reading.files import Source
-from timeveil.reading.session import Session
+from timeveil.reading.session import POSTGRESQL, Session
 from timeveil.reading.times import bounds_of
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -102,6 +102,7 @@ def text(value: str) -> str:
 class Server(Session):
     """A connection in one transaction that sees one state of the database; closed with its last user."""
 
+    dialect = POSTGRESQL
     source: str
     """The table that is read, as SQL writes its name."""
 

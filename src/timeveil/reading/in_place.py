@@ -75,6 +75,14 @@ class ClusterRows(_RowsThere):
 
     server: Cluster
     parts: Sequence[Part] = ()
+    in_parts = True
+
+    @property
+    def files(self) -> list[Path]:
+        return [part.path for part in self.parts]
+
+    def stored_as(self, column: str) -> str:
+        return self._aliases[column]
 
     def _selected(self, names: list[str]) -> Iterator[pa.Table]:
         if not self.parts:

@@ -11,7 +11,7 @@ import re
 import secrets
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from os import environ
@@ -23,7 +23,7 @@ import pyarrow as pa
 from timeveil.domain.stored import PLAIN_PARQUET, Part, PrivateFolder
 from timeveil.errors import EngineError, InputError, TimeveilError, raising
 from timeveil.reading import part_file
-from timeveil.reading.session import Session
+from timeveil.reading.session import SPARK, Session
 from timeveil.reading.times import bounds_of
 
 FOLDER = "spark.timeveil.folder"
@@ -75,6 +75,8 @@ def is_frame(table: object) -> bool:
 class Cluster(Session):
     """A session of Spark in which our tables have names of their own; they go with their last user."""
 
+    dialect = SPARK
+
     def __init__(self, spark: Any) -> None:
         self.spark, self.source = spark, "staged"
         self._prefix, self._names, self._cached = f"timeveil_{secrets.token_hex(6)}_", set[str](), list[Any]()
@@ -83,6 +85,13 @@ class Cluster(Session):
         error = EngineError(f"no folder can be made in that of {FOLDER}, or of temporary files", hint=hint)
         with raising(error, on=OSError):
             self.folder = PrivateFolder(Path(shared) if shared else None)
+
+    @classmethod
+    def of_this_process(cls) -> "Cluster | None":
+        """The session that is in use here, if one is."""
+        sql = sys.modules.get("pyspark.sql")
+        spark = sql.SparkSession.getActiveSession() if sql else None
+        return cls(spark) if spark else None
 
     @property
     def partitions(self) -> int:
@@ -106,9 +115,28 @@ class Cluster(Session):
             frame.createOrReplaceTempView(self._prefix + name)
         self._names.add(name)
 
-    def run(self, statement: str) -> None:
+    def keep(self, name: str, query: str) -> None:
+        self.define(name, query, computed_once=True)
+
+    def view(self, name: str, query: str) -> None:
+        self.define(name, query)
+
+    def name_stored(self, name: str, table: Any, columns: Mapping[str, str]) -> None:
+        whole = {"timestamp": "bigint", "timestamp_ntz": "bigint", "date": "int"}
+        files = [path.as_uri() for path in table.files]
         with self.explained():
-            self.frame(statement)
+            fields = self.spark.read.parquet(*files).schema.fields
+            quoted = {field.name: f"`{field.name.replace('`', '``')}`" for field in fields}
+            kinds = (field.dataType.simpleString() for field in fields)
+            stored = zip(quoted.values(), (whole.get(kind, kind) for kind in kinds), strict=True)
+            rows = self.spark.read.schema(", ".join(map(" ".join, stored))).parquet(*files)
+            rows = rows.selectExpr(
+                *(f"{quoted[column]} AS {alias}" for alias, column in columns.items()),
+                # Of a file that is alone there is no number.
+                "try_cast(regexp_extract(_metadata.file_name, 'part-([0-9]+)', 1) AS INT) AS file_number",
+                "_metadata.row_index AS at_row",
+            )
+        self.define(name, rows)
 
     def batches(self, query: str) -> Iterator[pa.Table]:
         with self.explained():

@@ -388,10 +388,11 @@ class Service:
                 releases = [folders.release_of(slot) for slot in pending]
             # Folder first, mark second. A crash in between finds the folder and only marks it.
             publish = partial(self._sink.publish, pending, releases, boundary)
-            new, digest = self._retried(publish) or (0, "")
+            new, digests = self._retried(publish) or (0, [])
             boundary()
             with self._state.transaction():
-                self._state.mark_published(pending, digest)
+                for slot, sha256 in zip(pending, digests, strict=True):
+                    self._state.mark_published(slot, sha256)
             boundary()
             self.tally.published += new
             self.tally.found_published += len(pending) - new

@@ -19,9 +19,12 @@ import timeveil as tv
 from timeveil import datasets
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.timeline import Timeline, base_for
+from timeveil.domain.stored import Parts
 from timeveil.engines.spark import SparkEvents
+from timeveil.folder.ledger_file import LedgerColumns
+from timeveil.folder.tables import ManyParts
 from timeveil.reading import part_file
-from timeveil.reading.in_place import read_in_place
+from timeveil.reading.in_place import ClusterRows, read_in_place
 from timeveil.reading.spark import FOLDER, SparkTable
 
 pytestmark = list(MARKS)
@@ -104,6 +107,23 @@ def test_the_shuffle_budget():
         re.findall(r"\b(structure|person|combination|granule|fresh|g|head)#", move) for move in moves
     ] == [["g"], ["g", "combination", "head"], ["combination", "granule", "fresh"], ["structure", "person"]]
     assert "SinglePartition" not in printed.getvalue()
+
+
+def test_judges_count_in_the_cluster(monkeypatch, tmp_path):
+    """No row of a release or its ledger comes to the driver."""
+    release, ledger = tv.generalize_time(frame(VISITS), CLINIC, 3, **OPTIONS)
+    folder = Path(tv.write(release, tmp_path / "published"))
+    tv.write(ledger, tmp_path / "private.ledger")
+    monkeypatch.setattr("timeveil.folder.ledger_file.IN_MEMORY_ROWS", 0)
+    opened = tv.open_ledger(tmp_path / "private.ledger")
+
+    def read(self, columns=None):
+        raise AssertionError("rows came to the driver")
+
+    for kind in (Parts, ManyParts, LedgerColumns, ClusterRows):
+        monkeypatch.setattr(kind, "to_batches", read)
+    for published, given in ((release, ledger), (tv.open_release(folder), None), (release, opened)):
+        assert tv.verify(published, given)
 
 
 def test_messages_of_spark_are_replaced():

@@ -29,7 +29,6 @@ from timeveil.evidence.codes import (
     column_of,
     distinct,
     encode,
-    encode_people,
     fold,
     fold_both,
     mismatch,
@@ -42,6 +41,7 @@ from timeveil.evidence.published import Evidence as ReleaseEvidence
 Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
 LOWEST, HIGHEST = -(2**61), 2**61
+WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Granules:
         """Index of the granule that a row of each instant is published in; -1 where there is none."""
         if not len(self.start):
             return np.full(len(moments), -1, dtype=np.int64)
-        index = np.searchsorted(self.end, moments, side="right")
+        index = np.searchsorted(np.maximum.accumulate(self.end), moments, side="right")
         inside = np.minimum(index, len(self.end) - 1)
         return np.where((index < len(self.end)) & (self.reach[inside] <= moments), index, -1)
 
@@ -94,8 +94,7 @@ class People:
         """The widest of day, hour, 30, 15, 5 minutes, minute and second that divides every time."""
         if self.axis.kind == "relative":  # the unit itself
             return max(1, int(instants(self.axis, pa.array([1], pa.int64()))[0]))
-        widths = (86_400, 3_600, 1_800, 900, 300, 60)
-        return next((width for width in widths if self._divided_by(width * self.per_instant)), 1)
+        return next((width for width in WIDTHS if self._divided_by(width * self.per_instant)), 1)
 
     @property
     def precision(self) -> float:
@@ -171,7 +170,7 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def class_granule(self) -> Integers:
         """Per class the index of its granule in `granules`."""
-        return _find_pairs(self.granules, self.bounds)
+        return find_pairs(self.granules, self.bounds)
 
     @cached_property
     def run_granule(self) -> Integers:
@@ -180,7 +179,7 @@ class Evidence(ReleaseEvidence):
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
         example = example_of(pairs, count)  # few granules, many rows: look up one row of each
         bounds = (pa.chunked_array([side.values.take(side.codes[example])]) for side in (start, end))
-        return _find_pairs(self.granules, bounds_of(self.axis, *bounds))[pairs]
+        return find_pairs(self.granules, bounds_of(self.axis, *bounds))[pairs]
 
     @cached_property
     def people(self) -> People:
@@ -231,7 +230,7 @@ class Evidence(ReleaseEvidence):
         bounds = [bound[classes] for bound in self.bounds]
         granules = granules_of(self.release, *bounds)
         granule = granules.containing(self.people.moment[rows])
-        at_class = _find_pairs(granules, bounds)
+        at_class = find_pairs(granules, bounds)
         # Before it is folded, a row in no granule takes the number of the first one.
         sides = [(np.maximum(granule, 0), at_class, len(granules.start))]
         for column, name in enumerate(self.quasi):
@@ -279,9 +278,9 @@ class Evidence(ReleaseEvidence):
         levels = [level for number, level in enumerate(stated) if level not in stated[:number]]
         return [(level, np.array([other == level for other in stated])) for level in levels]
 
-    def labels_at(self, name: str, level: Mapping[str, Any] | None) -> Coded:
-        """What the values of a quasi-identifier are published as at a level; themselves at none."""
-        mapping, original = self.private.mappings.get(name), self.quasi[name]
+    def labels_at(self, name: str, level: Any, of: tuple[Coded, Mask] | None = None) -> Coded:
+        """What the values of a quasi-identifier, or `of` those kept, are published as; themselves at none."""
+        mapping, (original, kept) = self.private.mappings.get(name), of or (self.quasi[name], self.retained)
         if mapping is None or (self.stepped and level is None):
             return original if mapping is None else Coded(original.codes, original.values.cast(pa.string()))
         label = f"level {level['level']}" if self.stepped and level else "published"
@@ -291,7 +290,7 @@ class Evidence(ReleaseEvidence):
         entry = pc.index_in(original.values.cast(value.type), value_set=value.combine_chunks())
         unmapped = np.asarray(pc.and_(entry.is_null(), original.values.is_valid()))
         # A value that only withheld rows have was never published, so no mapping is needed.
-        if unmapped.any() and (missing := int(unmapped[distinct(original.codes[self.retained])].sum())):
+        if unmapped.any() and (missing := int(unmapped[distinct(original.codes[kept])].sum())):
             raise mismatch(f"the ledger's mapping of column `{name}` lacks {missing} of its values")
         mapped = encode(published.take(entry))
         return Coded(mapped.codes[original.codes], mapped.values)
@@ -340,7 +339,7 @@ def example_of(codes: Integers, count: int) -> Integers:
     return example
 
 
-def _find_pairs(granules: Granules, pairs: Sequence[Integers]) -> Integers:
+def find_pairs(granules: Granules, pairs: Sequence[Integers]) -> Integers:
     """The index of each (start, end) among the granules."""
     sides = zip((granules.start, granules.end), pairs, strict=True)
     every = np.stack([np.concatenate(side) for side in sides], axis=1)
@@ -360,7 +359,7 @@ def people_of(relation: Relation) -> People:
     if axis is None or roles.time is None or roles.respondent is None:
         hint = "name both columns: {respondent} and {time}"
         raise InputError("the table has no respondent or no time", hint=hint, code="role-missing")
-    respondent = encode_people(column_of(relation.data, roles.respondent))
+    respondent = encode(column_of(relation.data, roles.respondent))
     time = column_of(relation.data, roles.time)
     timed = np.asarray(time.is_valid())
     # A null respondent is a code like any other; its row is incomplete.

@@ -8,10 +8,10 @@ that it notes. What earlier releases cost is counted for the granularity that wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Timeline
+from timeveil.calendar.timeline import Gaps, Timeline
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
@@ -41,7 +41,7 @@ from timeveil.models.events.judges.protected import breaking, promise_of
 from timeveil.reading.table import moments
 
 Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
-_SUMS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k")
+SUMS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k")
 _PART_ROWS = 1 << 19  # counted at a time, unless one label has more
 
 SENTENCES = {
@@ -52,30 +52,38 @@ SENTENCES = {
 }
 
 
-def check_candidates(evidence: Evidence, findings: Findings) -> None:
+class Recount(NamedTuple):
+    """The times that occur, how many rows have each, and per granularity the numbers of its groups."""
+
+    timeline: Timeline
+    rows_at: Integers
+    numbers: Mapping[str, dict[str, int]]
+
+
+def check_candidates(
+    evidence: Evidence, count: Callable[[Mapping[str, Granularity], Gaps], Recount], findings: Findings
+) -> None:
     """Expect the stated numbers, names and frontier of every candidate that can be counted again."""
     findings.check("the candidates are those of the run, with the numbers of the original")
     manifest, facts = evidence.release.manifest, evidence.private.facts
     candidates, calendar = manifest["candidates"], facts.get("calendar")
-    if not evidence.people.complete.any():
-        return
     # The candidates whose definition is known: from the ledger, or else from the catalogue.
-    axis, chosen = evidence.people.axis, {manifest["granularity"]: manifest["granularity_definition"]}
+    axis = evidence.private.original.clock
+    chosen = {manifest["granularity"]: manifest["granularity_definition"]}
     defined = dict(available(axis)) if calendar is None else {}
     for name, definition in (chosen if calendar is None else calendar).items():
         defined[name] = Granularity.from_dict(dict(definition))
     levels = {name: fit(defined[name], axis) for name in candidates if name in defined}
-    timeline, time = observed(evidence.people, list(levels.values()), manifest["parameters"]["gaps"])
-    counts, cuts = _counted(evidence, timeline, time, levels), dict[str, Cuts]()
-    rows_at, wrong = np.bincount(time), 0
+    timeline, rows_at, numbers = count(levels, manifest["parameters"]["gaps"])
+    if not len(rows_at):
+        return
+    cuts, wrong = dict[str, Cuts](), 0
     for name, level in levels.items():
-        counted, firsts = counts[name], timeline.firsts(level)
+        counted, firsts = dict(numbers[name]), timeline.firsts(level)
         # Between which times outside its gaps it cuts, and which are in its gaps: a bit each.
         cuts[name] = np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
             counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
-        if promise_of(evidence).further and not promise_of(evidence).after:
-            counted.update(_short(evidence, firsts.astype(np.int64)[time]))
         wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
@@ -105,6 +113,17 @@ def _short(evidence: Evidence, granule: Integers) -> dict[str, int]:
     masks = [breaks for _, breaks in breaking(evidence, rows, group)]
     short = np.logical_or.reduce(masks) & (np.bincount(members, minlength=groups) >= evidence.k)
     return {"groups_short": int(short.sum()), "rows_short": int(short[group].sum())}
+
+
+def recounted(evidence: Evidence, levels: Mapping[str, Granularity], gaps: Gaps) -> Recount:
+    """Count in memory."""
+    timeline, time = observed(evidence.people, list(levels.values()), gaps)
+    if not len(time):
+        return Recount(timeline, time, {})
+    numbers, promise = _counted(evidence, timeline, time, levels), promise_of(evidence)
+    for name in levels if promise.further and not promise.after else ():
+        numbers[name] |= _short(evidence, timeline.firsts(levels[name]).astype(np.int64)[time])
+    return Recount(timeline, np.bincount(time), numbers)
 
 
 def _counted(
@@ -138,7 +157,7 @@ def _counted(
     with ThreadPoolExecutor(2) as pool:
         counts = list(pool.map(count, np.split(order, np.flatnonzero(np.diff(part[order])) + 1)))
     return {
-        name: dict(zip(_SUMS, map(sum, zip(*numbers, strict=True)), strict=True))
+        name: dict(zip(SUMS, map(sum, zip(*numbers, strict=True)), strict=True))
         | {"smallest_group": min((smallest for smallest, groups, *_ in numbers if groups), default=0)}
         for name, numbers in zip(levels, zip(*counts, strict=True), strict=True)
     }
@@ -229,12 +248,12 @@ def _lists_those_alike(candidates: Mapping[str, Any], cuts: Mapping[str, Cuts]) 
 def check_durations(evidence: Evidence, findings: Findings) -> None:
     """Expect durations that are the time between two times of the original."""
     original, units = evidence.private.original, {}
-    names, times = original.roles.durations, column_of(original.data, original.time)
+    names = original.roles.durations
     if names:
         findings.check("durations are those between the times of the original")
-    rows = evidence.retained & evidence.people.complete
     for name, until in names.items():
-        columns = (times, column_of(original.data, until), column_of(original.data, name))
+        rows = evidence.retained & evidence.people.complete
+        columns = (column_of(original.data, column) for column in (original.time, until, name))
         start, end, stated = (column.filter(pa.array(rows)) for column in columns)
         if evidence.axis.unit:
             units[name], length = evidence.axis.unit, np.asarray(pc.subtract(end, start))

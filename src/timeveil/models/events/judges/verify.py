@@ -7,7 +7,7 @@ intervals and values; then people are counted per class, and these rows must be 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -21,23 +21,12 @@ from timeveil.domain.relation import TimeAxis
 from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.checks import UNREADABLE, Findings
-from timeveil.evidence.codes import (
-    Coded,
-    Integers,
-    Sides,
-    align,
-    differing,
-    distinct,
-    distinct_pairs,
-    encode,
-    fold_both,
-    ranked,
-)
 from timeveil.evidence.conditions import period_of, share_of
 from timeveil.evidence.published import Mask
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges import protected, recount, repeated
-from timeveil.models.events.judges.downcoding import check_decoys
+from timeveil.models.events.judges.counts import Counts
+from timeveil.models.events.judges.in_place import counts_of
 from timeveil.models.events.judges.manifest import check_columns, check_shape, check_statements
 from timeveil.reading.table import moments
 
@@ -122,53 +111,51 @@ def check(evidence: Evidence) -> Verdict:
     findings = Findings("recipient" if evidence.ledger is None else "with ledger", SENTENCES)
     release = evidence.release
     if check_shape(release, findings) and check_columns(release, findings):
+        counts = evidence.once(counts_of)
         check_statements(evidence, findings)
         evidence.progress("counting rows", 0.1)
-        _check_sizes(evidence, findings)
+        _check_sizes(evidence, counts, findings)
         protected.check_rows(evidence, findings)
-        _check_granules(evidence, findings)
+        _check_granules(evidence, counts, findings)
         evidence.progress("checking the order of rows", 0.3)
-        evidence.rows.order.expect(findings)
+        counts.order.expect(findings)
         if evidence.ledger is not None:
             evidence.progress("counting people", 0.4)
             repeated.require_earlier(evidence)
             findings.open_ledger(release, evidence.private)
-            _check_definition(evidence, findings)
+            _check_definition(evidence, counts, findings)
             give_back_memory()
             if not findings.violations:  # what is counted again rests on all of this
-                recount.check_candidates(evidence, findings)
+                recount.check_candidates(evidence, counts.candidates, findings)
     return findings.verdict()
 
 
 # What a recipient can check in the table: its rows, classes and granules.
 
 
-def _check_sizes(evidence: Evidence, findings: Findings) -> None:
-    k, counts, sizes = evidence.k, evidence.release.manifest["counts"], np.asarray(evidence.classes["rows"])
+def _check_sizes(evidence: Evidence, counts: Counts, findings: Findings) -> None:
+    k, stated, sizes = evidence.k, evidence.release.manifest["counts"], counts.sizes()
     findings.check("row and group counts are those of the manifest")
     findings.check(
         f"every combination of quasi-identifiers and time is in at least {k} rows "
         "(a recipient cannot count people)"
     )
-    total, classes, stated = int(sizes.sum()), len(sizes), counts["smallest_group"]
-    below, smallest = int((sizes < k).sum()), int(sizes.min(initial=total))
-    facts = {"row-count": total == counts["rows"], "counts:groups": classes == counts["groups"]}
-    if classes:
+    facts = {
+        "row-count": sizes["total"] == stated["rows"],
+        "counts:groups": sizes["classes"] == stated["groups"],
+    }
+    if sizes["classes"]:
         findings.check("the stated smallest group has no more people than a group has rows")
-        facts["rows-below-k"] = not below
-        facts["smallest-group:below"] = stated >= k
-        facts["smallest-group:rows"] = stated <= smallest
-    findings.expect_all(facts, **counts, total=total, classes=classes, k=k, below=below, smallest=smallest)
+        facts["rows-below-k"] = not sizes["below"]
+        facts["smallest-group:below"] = stated["smallest_group"] >= k
+        facts["smallest-group:rows"] = stated["smallest_group"] <= sizes["smallest"]
+    findings.expect_all(facts, **stated, **sizes, k=k)
 
 
-def _check_granules(evidence: Evidence, findings: Findings) -> None:
+def _check_granules(evidence: Evidence, counts: Counts, findings: Findings) -> None:
     """Every label with its start and end is one granule of the stated calendar, and each granule has one."""
     findings.check("every label, start and end is a granule of the stated granularity")
-    quasi = len(evidence.columns("quasi"))
-    names = evidence.classes.column_names[quasi : quasi + 3]
-    for number, step in enumerate(evidence.steps):
-        at_step = pa.array(np.flatnonzero(evidence.class_step == number))
-        granules = evidence.classes.take(at_step).group_by(names).aggregate([]).select(names)
+    for step, granules in counts.granules():
         if not len(granules):
             continue
         label = granules.column(0)
@@ -206,35 +193,40 @@ def _fits(axis: TimeAxis, granularity: Granularity, granules: pa.Table) -> Mask:
 # The definition itself, with the ledger.
 
 
-def _check_definition(evidence: Evidence, findings: Findings) -> None:
-    if not _check_listed(evidence, findings):
+def _check_definition(evidence: Evidence, counts: Counts, findings: Findings) -> None:
+    if not _check_listed(evidence, counts, findings):
         return
     recount.check_durations(evidence, findings)
     recount.check_origin(evidence, findings)
+    findings.check("every row that was not withheld is in a published group")
     try:
-        rows, classes = _place(evidence, findings)
+        placed = counts.placed()
+        findings.expect_none("incomplete-rows", rows=placed["incomplete"])
+        findings.expect_none("no-class:granule", rows=placed["outside"])
+        people = counts.people()
     except InputError as error:
         findings.expect("ledger", False, fault=error.message)
         return
-    give_back_memory()  # columns that were read, and are codes by now
-    _check_people(evidence, rows, classes, findings)
-    protected.check_people(evidence, rows, classes[0], findings)
-    repeated.check_joint(evidence, findings)
-    check_decoys(evidence, findings)
-    _check_labels(evidence, findings)
-    _check_same_rows(evidence, rows, classes, findings)
+    _check_people(evidence, people, findings)
+    counts.check_further(findings)
+    _check_labels(evidence, counts, findings)
+    findings.check("the published rows are the original rows that were not withheld, one for one")
+    rows = counts.rows_of_classes()
+    findings.expect_none("no-class:group", rows=rows["unpublished"])
+    findings.expect_none("class-rows", groups=rows["differ"])
+    differing, unfit = counts.row_values()
+    for name in unfit:
+        findings.expect("row-values:type", False, name=name)
+    findings.expect("row-values", not any(differing.values()), **differing)
     findings.check("the groups of the ledger are those of the release")
-    listed = np.asarray(pc.fill_null(evidence.private.table.column("group").cast(pa.int64()), 0))
-    groups, group = ranked(listed[rows])
-    pairs = len(distinct(group * classes[2] + classes[0]))
-    numbers = {"groups": len(groups), "classes": len(distinct(classes[0])), "pairs": pairs}
-    findings.expect("ledger-groups", len({*numbers.values()}) == 1, **numbers)
+    groups = counts.groups()
+    findings.expect("ledger-groups", len({*groups.values()}) == 1, **groups)
 
 
-def _check_listed(evidence: Evidence, findings: Findings) -> bool:
+def _check_listed(evidence: Evidence, counts: Counts, findings: Findings) -> bool:
     """Expect the columns of the original, and a ledger that lists its rows."""
     findings.check("the published columns are those of the original, and no respondent is among them")
-    ledger, counts = evidence.private, evidence.release.manifest["counts"]
+    ledger, stated = evidence.private, evidence.release.manifest["counts"]
     columns = [column["name"] for column in evidence.release.manifest["columns"]]
     facts = [findings.expect("columns:respondent", ledger.original.roles.respondent not in columns)]
     for role, names in roles_of(ledger.original).items():
@@ -242,68 +234,30 @@ def _check_listed(evidence: Evidence, findings: Findings) -> bool:
     if not (findings.expect("ledger:model", ledger.model == "time") and all(facts)):
         return False
     findings.check("the ledger lists every original row, in order, and what was withheld")
-    table, rows = ledger.table, ledger.original.rows
-    if not findings.expect("ledger:columns", {"row", "group"} <= set(table.column_names)):
+    rows = ledger.original.rows
+    if not findings.expect("ledger:columns", {"row", "group"} <= set(ledger.entries.schema.names)):
         return False
-    numbers, unlisted = np.asarray(table.column("row")), int((~evidence.retained).sum())
+    listed = counts.listed()
     agree = {
-        "ledger-rows": np.array_equal(numbers, np.arange(rows)),
-        "counts:read": counts["rows_read"] == rows,
-        "withheld": unlisted == counts["withheld"],
+        "ledger-rows": listed["listed"] == rows and not listed["misplaced"],
+        "counts:read": stated["rows_read"] == rows,
+        "withheld": listed["unlisted"] == stated["withheld"],
     }
-    findings.expect_all(agree, **counts, listed=len(numbers), original=rows, unlisted=unlisted)
-    return len(numbers) == rows
+    findings.expect_all(agree, **stated, **listed, original=rows)
+    return listed["listed"] == rows
 
 
-def _place(evidence: Evidence, findings: Findings) -> tuple[Integers, Sides]:
-    """The rows that the ledger retains, and the classes of these and of the released rows."""
-    findings.check("every row that was not withheld is in a published group")
-    complete, retained = evidence.people.complete, evidence.retained
-    findings.expect_none("incomplete-rows", rows=retained & ~complete)
-    rows = np.flatnonzero(retained & (evidence.granule >= 0))
-    findings.expect_none("no-class:granule", rows=int((retained & complete).sum()) - len(rows))
-
-    def columns() -> Iterator[Sides]:
-        yield evidence.granule[rows], evidence.run_granule, len(evidence.granules.start)
-        if evidence.stepped:
-            step = np.asarray(evidence.rows.runs.columns[-2], np.int64)
-            yield evidence.step[rows], step - 1, len(evidence.steps)
-        for position, labels in enumerate(evidence.labels.values()):
-            yield _aligned(labels, encode(evidence.rows.runs.column(position)), rows)
-
-    original, of_runs, count = fold_both(columns())
-    return rows, (original, np.repeat(of_runs, evidence.rows.runs.column(-1)), count)
-
-
-def _aligned(original: Coded, released: Coded, rows: Integers) -> Sides:
-    left, right = align(original, released)
-    return left.codes[rows], right.codes, left.size
-
-
-def _check_people(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:
+def _check_people(evidence: Evidence, people: Mapping[str, int], findings: Findings) -> None:
     k, stated = evidence.k, evidence.release.manifest["counts"]["smallest_group"]
     findings.check(
         f"every combination of quasi-identifiers and time is shared by at least {k} different people"
     )
-    original, released, count = classes
-    members, _, _ = distinct_pairs(original, evidence.people.person[rows], evidence.people.people)
-    crowds = np.bincount(members, minlength=count)
-    people = crowds[np.bincount(released, minlength=count) > 0]
-    if not len(people):
-        return
-    below, smallest = int((people < k).sum()), int(people.min())
-    facts = {"people-below-k": not below, "smallest-group:people": stated == smallest}
-    findings.expect_all(facts, k=k, below=below, smallest=smallest, smallest_group=stated)
-    if evidence.stepped:
-        findings.check("the steps are those of the run, each with its smallest group")
-        least = np.full(len(evidence.steps), np.iinfo(np.int64).max)
-        np.minimum.at(least, evidence.step[rows], crowds[original])
-        wrong = int((least != [step["smallest_group"] for step in evidence.steps]).sum())
-        findings.expect("steps:people", not wrong, wrong=wrong, steps=len(least))
-        findings.expect("steps:ledger", evidence.steps == evidence.private.facts.get("steps"))
+    if people["published"]:
+        facts = {"people-below-k": not people["below"], "smallest-group:people": stated == people["smallest"]}
+        findings.expect_all(facts, k=k, smallest_group=stated, **people)
 
 
-def _check_labels(evidence: Evidence, findings: Findings) -> None:
+def _check_labels(evidence: Evidence, counts: Counts, findings: Findings) -> None:
     """Expect labels that mean what answers take them to mean."""
     manifest = evidence.release.manifest
     if manifest["levels"]:
@@ -312,15 +266,12 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
         (name, level, n) for n, step in enumerate(evidence.steps) for name, level in step["levels"].items()
     ]
     for name, level, number in levels:
-        values, labels = evidence.quasi[name], evidence.labels[name]
-        texts = [value if value is None else str(value) for value in values.values.to_pylist()]
-        dates, meanings = moments(values.values) if period_of(level["name"]) else None, texts
+        values, value, shown = counts.shown(name, number)
+        texts = [value if value is None else str(value) for value in values.to_pylist()]
+        dates, meanings = moments(values) if period_of(level["name"]) else None, texts
         if dates is not None:
             days = dates[0].astype("M8[s]").astype(str).tolist()
             meanings = [None if text is None else day for text, day in zip(texts, days, strict=True)]
-        rows = evidence.retained & (evidence.step == number)
-        value, label, _ = distinct_pairs(values.codes[rows], labels.codes[rows], labels.size)
-        shown = labels.values.take(label).to_pylist()
         pairs = list(zip(value.tolist(), shown, strict=True))
         wrong = sum(not share_of(level["name"], label, meanings[value])[-1] for value, label in pairs)
         findings.expect_none("labels:contain", values=wrong, name=name)
@@ -329,19 +280,3 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
             alone = sum(texts[value] == label and holders[label] == 1 for value, label in pairs)
             alike = sum(text in holders for text in texts) - alone
             findings.expect_none("labels:distinct", values=alike, name=name)
-
-
-def _check_same_rows(evidence: Evidence, rows: Integers, classes: Sides, findings: Findings) -> None:
-    findings.check("the published rows are the original rows that were not withheld, one for one")
-    original, released = (np.bincount(side, minlength=classes[2]) for side in classes[:2])
-    findings.expect_none("no-class:group", rows=original[released == 0].sum())
-    findings.expect_none("class-rows", groups=original != released)
-    columns = [classes]
-    for name in evidence.columns("keep", "sensitive"):
-        try:
-            published_cells = evidence.released_column(name)
-            columns.append(_aligned(evidence.original_column(name), published_cells, rows))
-        except InputError:
-            findings.expect("row-values:type", False, name=name)
-    surplus, missing = differing(columns)
-    findings.expect("row-values", not (surplus or missing), surplus=surplus, missing=missing)

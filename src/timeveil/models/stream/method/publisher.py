@@ -28,8 +28,9 @@ from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import ParameterError
+from timeveil.errors import InputError, ParameterError
 from timeveil.models.stream.method.arrivals import (
+    Arrived,
     arrivals,
     codes_of,
     python_values,
@@ -40,12 +41,13 @@ from timeveil.models.stream.method.arrivals import (
 from timeveil.models.stream.method.flow import PacketStream, stream_of
 from timeveil.models.stream.method.placing import Arrivals, Final, Ints
 from timeveil.models.stream.method.reposition import Filler
-from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
+from timeveil.models.stream.method.settings import MoveCost, Settings, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, run_facts, typed
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken
 from timeveil.reading.encoding import Coded, encode, encode_people
+from timeveil.reading.snapshots import Reader
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 
@@ -109,7 +111,7 @@ def publish_stream(
     """
     settings = settings_from(roles, StreamParameters.from_call(locals()))
     progress("reading", 0.0)
-    arrived, stream = arrivals(table, settings, reader_of(roles, settings.options)), stream_of(settings)
+    arrived, stream = _read(table, settings, reader_of(roles, settings.options)), stream_of(settings)
     relation, person = arrived.relation, arrived.relation.roles.respondent
     progress("encoding", 0.3)
     # Stable: within a slot, records stay in the order in which pushing would number them.
@@ -144,6 +146,15 @@ def publish_stream(
     facts = {**run_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
     entries = layout.entries(origin, finals, withheld)
     return release, Ledger("stream", entries, relation, {n: ladder.mapping for n, ladder in mappings}, facts)
+
+
+def _read(table: Any, settings: Settings, reader: Reader) -> Arrived:
+    """Records as they come in; none may be published after the calendar ends."""
+    arrived, jitter = arrivals(table, settings, reader), settings.options.jitter
+    if arrived.slots.end is not None and int(arrived.slot.max(initial=0)) + jitter > arrived.slots.end:
+        hint = "check for wrong dates, or lower {jitter}"
+        raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
+    return arrived
 
 
 class StreamPublisher:
@@ -247,11 +258,11 @@ class StreamPublisher:
         """Numbers of the run so far. Private: they reveal how much was moved and withheld."""
         stream, layout = self._stream, self._layout
         tally, last = stream.tally, stream.last
-        same = ("published", "moved", "withheld", "late", "incomplete", "duplicates", "folded", "repeated")
         return {
             "rows_read": tally["read"],
-            **{name: tally[name] for name in same},
+            **{name: tally[name] for name in ("published", "moved", "withheld")},
             "waiting": tally["read"] - tally["published"] - tally["withheld"],
+            **{name: tally[name] for name in ("late", "incomplete", "duplicates", "folded", "repeated")},
             "recent_slots": len(stream.totals) - 1,
             "recent_published": tally["published"] - stream.totals[0][0],
             "recent_withheld": tally["withheld"] - stream.totals[0][1],
@@ -279,13 +290,9 @@ class StreamPublisher:
         `max_gap` slots is wrong: a single date far ahead would end all slots before it. With `since` they are
         counted from that slot, if it is later than what has arrived.
         """
-        return self.publish(self.take(snapshot, max_gap=max_gap, since=since))
-
-    def take(self, snapshot: Any, *, max_gap: int | None = None, since: int | None = None) -> list[Final]:
-        """The first half of `push`: what became final by several snapshots may be published together."""
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
-        arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
+        arrived, last = _read(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
         if last is not None and self._settings.options.late == "refuse":
             refuse_late(true_slot, last, self._settings.options)
@@ -318,14 +325,16 @@ class StreamPublisher:
     def close(self) -> list[PublishedSlot]:
         """Publish every slot that is left; nothing can be pushed after it."""
         self._refuse_closed()
-        finals = list[Final]()
+        slots = list[PublishedSlot]()
         if self._held_back is not None and self._stream.last is not None:
             rows, true_slot = self._held_back
-            finals = self._take(rows, np.full(len(true_slot), self._stream.last + 1), true_slot)
+            slots = self._take(rows, np.full(len(true_slot), self._stream.last + 1), true_slot)
         self._held_back, self._closed = None, True
-        return self.publish(finals + self._stream.end())
+        return slots + self._publish(self._stream.end())
 
-    def _take(self, rows: pa.Table, slot: Ints, true_slot: Ints, coded: Coded | None = None) -> list[Final]:
+    def _take(
+        self, rows: pa.Table, slot: Ints, true_slot: Ints, coded: Coded | None = None
+    ) -> list[PublishedSlot]:
         """Let records arrive, those of one slot together; `coded` has their sensitive values if known."""
         if len(slot) == 0:
             return []
@@ -337,7 +346,7 @@ class StreamPublisher:
         people = None if person is None else python_values(taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]
-        return stream.arrive(Arrivals(slot[order], records, codes, origins, people))
+        return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))
 
     def _refuse_spellings(self, rows: pa.Table, normal: frozenset[str]) -> None:
         """Refuse other spellings of values that came before, and of people who may still be published."""
@@ -360,14 +369,14 @@ class StreamPublisher:
             message = "the stream is closed: all of its slots have been published"
             raise ParameterError(message, hint="start a new StreamPublisher")
 
-    def publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
-        """The other half: final slots with their tables. Rows that no later slot can hold are forgotten."""
-        layout, stream = self._layout, self._stream
-        if layout is None or not finals:
+    def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
+        """Final slots with their tables; rows that no later slot can hold are forgotten."""
+        slots, layout, names = list[PublishedSlot](), self._layout, self._stream.values.names
+        if layout is None:  # no record came
             return []
-        finals = layout.grouped(finals, self._rows)
-        releases = layout.releases(finals, stream.values.names, self._rows)
-        if stream.emitted is not None:
-            self._rows.drop(stream.emitted - self._settings.options.reach + 1)
-        pairs = zip(finals, releases, strict=True)
-        return [PublishedSlot(layout.slots.label(final.slot), final.slot, each) for final, each in pairs]
+        for final in layout.grouped(finals, self._rows):
+            release = layout.release([final], names, self._rows)
+            slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
+        if self._stream.emitted is not None:
+            self._rows.drop(self._stream.emitted - self._settings.options.reach + 1)
+        return slots

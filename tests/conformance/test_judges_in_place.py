@@ -1,0 +1,154 @@
+"""Judges that count by SQL come to the verdicts of memory: on random tables, spoilt ones and every sabotage.
+
+`python -m tests.conformance.test_judges_in_place --seed 7 --number 2000` tries more than `make test` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.conformance.judging import in_place, verdicts
+from tests.conformance.test_random_tables import random_case
+from tests.effort import THOROUGH
+from tests.postgres import database
+from tests.sabotage import page  # noqa: F401 (fills the catalogue)
+from tests.sabotage.tampering import CATALOGUE
+from tests.sabotage.valid import SHAPES, made, rounds
+from tests.spark import needs_spark, session
+
+import timeveil as tv
+from timeveil.engines.duckdb import DuckDBSession
+from timeveil.reading.database import Server
+from timeveil.reading.session import Session
+from timeveil.reading.spark import Cluster
+
+CASES = 600 if THOROUGH else 15
+
+
+def spoilt(rng: np.random.Generator, release: tv.Release, ledger: tv.Ledger) -> tuple[tv.Release, tv.Ledger]:
+    """The pair with one random fault, which may not matter."""
+    table, original, entries = release.table, ledger.original.table, ledger.table
+
+    def mixed(column: Any) -> Any:
+        """Some cells of a column in place of others."""
+        rows = np.arange(len(column))
+        places = rng.integers(0, len(rows), min(int(rng.integers(1, 4)), len(rows)))
+        rows[places] = rng.integers(0, len(rows), len(places)) if len(rows) else 0
+        return column.take(pa.array(rows))
+
+    kind = rng.choice(["published", "rows", "order", "original", "group", "withheld", "none"])
+    if table.num_rows and kind == "published":
+        at = int(rng.integers(table.num_columns))
+        table = table.set_column(at, table.schema.field(at), mixed(table.column(at)))
+    elif kind == "rows":
+        table = table.take(pa.array(np.flatnonzero(rng.random(table.num_rows) < 0.9)))
+    elif kind == "order":
+        table = table.take(pa.array(mixed(pa.array(range(table.num_rows))).to_pylist(), pa.int64()))
+    elif kind == "original":
+        at = int(rng.integers(original.num_columns))
+        original = original.set_column(at, original.schema.field(at), mixed(original.column(at)))
+    elif kind == "group":
+        entries = entries.set_column(1, "group", mixed(entries["group"]))
+    elif kind == "withheld":
+        gone, listed = rng.random(entries.num_rows) < 0.1, entries["group"].to_pylist()
+        kept = [None if away else number for away, number in zip(gone, listed, strict=True)]
+        entries = entries.set_column(1, "group", pa.array(kept, pa.int32()))
+    release = tv.Release(release.guarantee, release.manifest, {"data": table})
+    relation = replace(ledger.original, data=original)
+    return release, replace(ledger, entries=entries, original=relation)
+
+
+def compare(seed: int, connect: Callable[[], Session] = DuckDBSession, faults: int = 4) -> Counter[str]:
+    """Judge one random table, whole and spoilt, with and without its ledger."""
+    rng = np.random.default_rng(seed)
+    table, roles, k, options = random_case(rng)
+    for name in ("recode", "protect"):  # judged in memory
+        options.pop(name, None)
+    try:
+        pair = tv.generalize_time(table, roles, k, **options)
+    except tv.TimeveilError:
+        return Counter(refused=1)
+    outcomes = Counter[str]()
+    with in_place(connect) as counted:
+        for release, ledger in (pair, *(spoilt(rng, *pair) for _ in range(faults))):
+            for given in (None, ledger):
+                expected, verdict = verdicts(release, given)
+                assert verdict == expected
+                outcomes["holds" if expected else "violated"] += 1
+    outcomes["by SQL"] = counted[True]
+    return outcomes
+
+
+def test_random_tables_have_the_same_verdict() -> None:
+    outcomes = sum((compare(2_000 + case) for case in range(CASES)), Counter[str]())
+    assert outcomes["by SQL"] > CASES
+    assert outcomes["violated"] > CASES
+
+
+def in_postgresql() -> Session:
+    return Server(database().uri, reads_only=False)
+
+
+def in_spark() -> Session:
+    return Cluster(session())
+
+
+def test_they_have_in_postgresql() -> None:
+    assert sum((compare(3_000 + case, in_postgresql) for case in range(4)), Counter[str]())["by SQL"] > 10
+
+
+@needs_spark
+def test_they_have_in_spark() -> None:
+    assert compare(2_003, in_spark, 1)["by SQL"] == 4
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.split(", ")[0] == "time"])
+def test_what_is_valid_holds(shape: str) -> None:
+    release, ledger = made(shape, 0)
+    with in_place() as counted:
+        assert all(verdicts(release, given) for given in (None, ledger))
+    promised_alone = {"time, origin", "time, durations"}
+    assert counted[True] >= (0 if shape == "time, origin" else 1 if shape in promised_alone else 2)
+
+
+def test_every_sabotage_is_noticed_alike() -> None:
+    outcomes = Counter[bool]()
+    for one in (one for one in CATALOGUE if one.on.startswith("time")):
+        shape, seed = rounds(one.on)[0]
+        spoilt_pair = one.do(*made(shape, seed), random.Random(f"{one.what} {shape} {seed}"))  # noqa: S311
+        if spoilt_pair is None:
+            continue
+        with in_place() as counted:
+            for given in (None, spoilt_pair.ledger):
+                expected, verdict = verdicts(spoilt_pair.release, given)
+                assert verdict == expected, one.what
+        outcomes += counted
+    assert outcomes[True] > 100
+
+
+SESSIONS: dict[str, Callable[[], Session]] = {
+    "duckdb": DuckDBSession, "postgres": in_postgresql, "spark": in_spark,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--number", type=int, default=1_000)
+    parser.add_argument("--engine", choices=SESSIONS, default="duckdb")
+    asked = parser.parse_args()
+    total = Counter[str]()
+    for case in range(asked.seed, asked.seed + asked.number):
+        try:
+            total += compare(case, SESSIONS[asked.engine])
+        except BaseException:
+            print("seed", case)  # noqa: T201
+            raise
+    print(dict(total))  # noqa: T201
