@@ -462,7 +462,7 @@ def test_a_signal_while_a_file_is_read_lets_it_be_finished(tmp_path: Path) -> No
     fill(inbox, 4)
     program = (
         "import os, signal\nimport pyarrow as pa\nfrom timeveil.cli import main\n"
-        "import timeveil.reading.csv_file as c\nopen_csv = c.pcsv.open_csv\n"
+        "import timeveil.reading.text_file as c\nopen_csv = c.pcsv.open_csv\n"
         "class File:\n"
         "    closed = False\n"
         "    def __init__(self, content): self.content = content\n"

@@ -28,8 +28,8 @@ from timeveil.errors import BundleError, raising, raising_each
 from timeveil.folder.manifest import damaged
 from timeveil.reading import parquet_file
 from timeveil.reading.columns import plain_floats
-from timeveil.reading.csv_file import cells_as_text
 from timeveil.reading.files import file_size, limits
+from timeveil.reading.text_file import cells_as_text
 
 Format = Literal["parquet", "csv"]
 BLOCK_ROWS = 1 << 20

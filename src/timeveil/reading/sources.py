@@ -16,12 +16,11 @@ from pyarrow import ipc
 
 from timeveil.errors import InputError, ParameterError, TimeveilError, raising, raising_each
 from timeveil.reading import parquet_file as parquet
-from timeveil.reading.csv_file import CsvFile
 from timeveil.reading.database import DatabaseTable, is_address
 from timeveil.reading.excel_file import ExcelFile
 from timeveil.reading.files import Source, file_size, limits, read_error, refuse_columns
 from timeveil.reading.many_files import ManyFiles, is_remote, local_files, remote_files
-from timeveil.reading.text_file import PACKED, JsonLines
+from timeveil.reading.text_file import PACKED, CsvFile, JsonLines
 
 _ARROW_FAULTS = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, EOFError, MemoryError)
 _ARROW_MAGIC = b"ARROW1"

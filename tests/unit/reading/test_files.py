@@ -12,7 +12,7 @@ import pytest
 
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, RolesError, TimeveilError
-from timeveil.reading import csv_file, read
+from timeveil.reading import read, text_file
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip"])
 CANARY = "canary7391"
@@ -115,7 +115,7 @@ def test_quotes_inside_a_cell_are_text(file, stored):
 @BOTH
 def test_a_ragged_row_far_down_is_found(file, monkeypatch, stored):
     """In a later block of the file, where a reader with threads has lost count."""
-    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 500)
     path = file("who,at,zip\n" + "1,2024-01-01,x\n" * 300 + "1,2\n" + "1,2024-01-01,x\n" * 300)
     assert "row 301 has 2 cells" in refused(InputError, "file-unreadable", path, stored=stored).message
 
@@ -140,7 +140,7 @@ def test_what_is_not_text_is_refused(file, content, stored):
 @BOTH
 def test_text_that_is_not_utf8_is_windows_1252(file, monkeypatch, stored):
     """Wherever it shows, also in the header and in a later block."""
-    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 400)
     path = file("who,at,zip\n" + "1,2024-01-01,x\n" * 200)
     path.write_bytes(path.read_bytes() + b"2,2024-01-01,M\xfcnchen \x80\n")
     relation = read(path, ROLES, stored=stored)
@@ -163,7 +163,7 @@ def test_text_that_is_not_utf8_is_windows_1252(file, monkeypatch, stored):
 )
 def test_the_delimiter_is_what_cuts_header_and_rows_alike(file, content, expected):
     """Names may have a comma or a semicolon of their own."""
-    source = csv_file.CsvFile(file(content))
+    source = text_file.CsvFile(file(content))
     assert list(pa.concat_tables(source.batches(source.names)).to_pylist()[0].values()) == expected
 
 
@@ -266,7 +266,7 @@ def test_a_file_that_may_not_be_read(file, monkeypatch, number, code):
 @BOTH
 def test_bad_times_and_nulls_are_counted_over_the_whole_file(file, monkeypatch, stored):
     """Row numbers are right in every block, and say nothing of the value."""
-    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 400)
     good = ["1,2024-01-01,x"] * 200
     bad = [*good, f"1,{CANARY},x", *good, f"1,{CANARY},x"]
     error = refused(InputError, "bad-time", file("\n".join(["who,at,zip", *bad])), stored=stored)
@@ -283,7 +283,7 @@ def test_bad_times_and_nulls_are_counted_over_the_whole_file(file, monkeypatch, 
 @BOTH
 def test_what_the_time_column_holds_may_show_late(file, monkeypatch, stored):
     """Dates in the first block, a clock reading in the last."""
-    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 400)
     path = file("who,at,zip\n" + "1,2024-01-01,x\n" * 200 + "1,2024-01-01 10:00,x\n")
     relation = read(path, ROLES, stored=stored)
     assert relation.axis.type == relation.table.schema.field("at").type == pa.timestamp("ms")

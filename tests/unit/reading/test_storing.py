@@ -17,7 +17,7 @@ from tests.effort import some
 from timeveil.domain.roles import Derived, Roles
 from timeveil.domain.stored import LOCK, Stored
 from timeveil.errors import EngineError, TimeveilError
-from timeveil.reading import csv_file, read
+from timeveil.reading import read, text_file
 from timeveil.reading import table as table_module
 
 ROLES = Roles(respondent="who", time="at", quasi=["zip", Derived("weekday")])
@@ -49,7 +49,7 @@ def outcome(table, roles, **named):
 def test_stored_and_in_memory_agree(tmp_path, monkeypatch, rows, zone, unit, nulls, derived, as_csv):
     """The same rows, or the same error with the same numbers, however small the batches are."""
     monkeypatch.setattr(table_module, "BATCH_ROWS", 3)
-    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 40)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 40)
     who, at, zipcode = zip(*rows, strict=True) if rows else ((), (), ())
     table = pa.table(
         {
