@@ -14,17 +14,7 @@ import pyarrow.compute as pc
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
-from timeveil.evidence.codes import (
-    Coded,
-    Integers,
-    align,
-    column_of,
-    encode,
-    encode_values,
-    fold,
-    mismatch,
-    ranked,
-)
+from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, ranked
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import classes_of, promised, schema_of
 from timeveil.models.stream.parameters import reach_of
@@ -193,9 +183,8 @@ class Evidence(LabelledEvidence):
         entries, classes = self.release.parts["sensitive"], classes_of(self.release, ["slot", "bucket"])
         listed, slot = len(column := column_of(entries, "slot")), self.line.numbers(column)
         slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
-        number = np.concatenate(
-            [whole_numbers(column_of(entries, "bucket")), whole_numbers(classes.column(1))]
-        )
+        numbers = column_of(entries, "bucket"), classes.column(1)
+        number = np.concatenate([whole_numbers(column) for column in numbers])
         # One numbering for both tables, in order of (slot, number).
         owner, count = number_of_pairs(slot, number)
         example = np.zeros(count, dtype=np.int64)
@@ -217,11 +206,11 @@ class Evidence(LabelledEvidence):
         """The journeys of all records, as the ledger lists them."""
         time, axis = self.release.manifest["time"], self.private.original.clock
         if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
-            raise mismatch("the times of the ledger's original are of another kind than the release's")
+            raise codes.mismatch("the times of the ledger's original are of another kind than the release's")
         roles, data, entries = self.private.original.roles, self.private.original.data, self.private.table
         # Anything may go wrong with columns of another table; none of its texts may be quoted.
         causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
-        error = mismatch("the ledger's original has times and slots of another kind than the release")
+        error = codes.mismatch("the ledger's original has times and slots of another kind than the release")
         with raising(error, on=causes):
             times = column_of(data, str(roles.time))
             bucket = entries.column(self.unit) if self.grouped else pa.nulls(len(times), pa.int64())
@@ -296,12 +285,12 @@ class Evidence(LabelledEvidence):
         for name, holds in self.ledger_facts.items():
             if not holds:
                 listed, rows = self.private.entries.num_rows, self.private.original.rows
-                raise mismatch(LEDGER_FAULTS[name].format(listed=f"{listed:,}", rows=f"{rows:,}"))
+                raise codes.mismatch(LEDGER_FAULTS[name].format(listed=f"{listed:,}", rows=f"{rows:,}"))
         count, stated = int(self.journeys.published.sum()), self.release.manifest["counts"]["rows"]
         if count != stated:
-            raise mismatch(f"the ledger places {count:,} records in the release, which has {stated:,}")
+            raise codes.mismatch(f"the ledger places {count:,} records in the release, which has {stated:,}")
         if self.true_slot is not None and self.packets is None:
-            raise mismatch("the ledger lacks the packets that the release promises")
+            raise codes.mismatch("the ledger lacks the packets that the release promises")
         return self.journeys
 
 
@@ -336,8 +325,7 @@ def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Int
 
 def number_of_pairs(first: Integers, second: Integers) -> tuple[Integers, int]:
     """Pairs of numbers as codes in their order, and how many different ones there are."""
-    parts = ((index, len(values)) for values, index in map(ranked, (first, second)))
-    return fold(parts, len(first))
+    return fold(((index, len(values)) for values, index in map(ranked, (first, second))), len(first))
 
 
 def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:

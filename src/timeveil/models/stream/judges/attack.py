@@ -1,16 +1,12 @@
 """Guessing the sensitive values of a stream's people, and how certain a guess can be.
 
 Published slot: the rows with the person's quasi-identifiers in the slot are equally likely to be theirs; each
-gives its bucket's values, weighted by how many records of the bucket have them. No bucket holds a value in
-more than 1 in l records, so no mixture of buckets does either.
+gives its bucket's values, weighted by how many records of the bucket have them.
 
 True slot: the adversary sees what happened to the person's record, and is assumed to know how the values of a
-slot divide among the records that stayed, moved by each number of slots, or are missing. For the paper's
-method that needs only the histograms of the slots, from which the method decides. Nothing bounds this: what
-must leave a slot is the value that was too common (see the threat model).
-
-True slot, closed packets: the adversary is assumed to know even more, namely who is in the person's packet
-and every value outside it. Each of the packet's values, which are all different, is then equally likely.
+slot divide among the records that stayed, moved by each number of slots, or are missing. Nothing bounds this:
+what must leave a slot is the value that was too common. With closed packets the adversary also knows who is
+in the person's packet and every value outside it: each of its values is then equally likely.
 
 Several slots: a person who always has the same value has one that all of their buckets contain. The chance of
 each such value is the product of its shares in the buckets, relative to its share overall. Where the release

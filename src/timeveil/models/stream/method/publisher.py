@@ -28,9 +28,8 @@ from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
-from timeveil.errors import InputError, ParameterError
+from timeveil.errors import ParameterError
 from timeveil.models.stream.method.arrivals import (
-    Arrived,
     arrivals,
     codes_of,
     python_values,
@@ -41,13 +40,12 @@ from timeveil.models.stream.method.arrivals import (
 from timeveil.models.stream.method.flow import PacketStream, stream_of
 from timeveil.models.stream.method.placing import Arrivals, Final, Ints
 from timeveil.models.stream.method.reposition import Filler
-from timeveil.models.stream.method.settings import MoveCost, Settings, WithholdCost, settings_from
+from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load
 from timeveil.models.stream.method.tables import Layout, PublishedSlot, RowStore, run_facts, typed
 from timeveil.models.stream.parameters import ServiceParameters, StreamParameters
 from timeveil.reading.columns import taken
 from timeveil.reading.encoding import Coded, encode, encode_people
-from timeveil.reading.snapshots import Reader
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
 
@@ -111,7 +109,7 @@ def publish_stream(
     """
     settings = settings_from(roles, StreamParameters.from_call(locals()))
     progress("reading", 0.0)
-    arrived, stream = _read(table, settings, reader_of(roles, settings.options)), stream_of(settings)
+    arrived, stream = arrivals(table, settings, reader_of(roles, settings.options)), stream_of(settings)
     relation, person = arrived.relation, arrived.relation.roles.respondent
     progress("encoding", 0.3)
     # Stable: within a slot, records stay in the order in which pushing would number them.
@@ -146,15 +144,6 @@ def publish_stream(
     facts = {**run_facts(stream, codes, origin, finals), **relation.exceptions, **stated}
     entries = layout.entries(origin, finals, withheld)
     return release, Ledger("stream", entries, relation, {n: ladder.mapping for n, ladder in mappings}, facts)
-
-
-def _read(table: Any, settings: Settings, reader: Reader) -> Arrived:
-    """Records as they come in; none may be published after the calendar ends."""
-    arrived, jitter = arrivals(table, settings, reader), settings.options.jitter
-    if arrived.slots.end is not None and int(arrived.slot.max(initial=0)) + jitter > arrived.slots.end:
-        hint = "check for wrong dates, or lower {jitter}"
-        raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
-    return arrived
 
 
 class StreamPublisher:
@@ -258,11 +247,11 @@ class StreamPublisher:
         """Numbers of the run so far. Private: they reveal how much was moved and withheld."""
         stream, layout = self._stream, self._layout
         tally, last = stream.tally, stream.last
+        same = ("published", "moved", "withheld", "late", "incomplete", "duplicates", "folded", "repeated")
         return {
             "rows_read": tally["read"],
-            **{name: tally[name] for name in ("published", "moved", "withheld")},
+            **{name: tally[name] for name in same},
             "waiting": tally["read"] - tally["published"] - tally["withheld"],
-            **{name: tally[name] for name in ("late", "incomplete", "duplicates", "folded", "repeated")},
             "recent_slots": len(stream.totals) - 1,
             "recent_published": tally["published"] - stream.totals[0][0],
             "recent_withheld": tally["withheld"] - stream.totals[0][1],
@@ -292,7 +281,7 @@ class StreamPublisher:
         """
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
-        arrived, last = _read(snapshot, self._settings, self._reader), self._stream.last
+        arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
         if last is not None and self._settings.options.late == "refuse":
             refuse_late(true_slot, last, self._settings.options)
