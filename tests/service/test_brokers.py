@@ -85,6 +85,23 @@ def test_records_that_come_later_and_slots_of_another_stream(kind: str, tmp_path
         opened(place, tmp_path, state="u.db")
 
 
+def test_headers_of_a_message_change_nothing(tmp_path: Path) -> None:
+    """Not even those that the server itself sends when nothing more is there."""
+    rows, place = rows_for(4), broker("nats").new()
+
+    async def put(client: Any, _js: Any) -> None:
+        for number, row in enumerate(rows):
+            headers = [None, {"Status": "404"}, {"Nats-Msg-Id": str(number)}][number % 3]
+            await client.publish(f"{place.name}.in", line(row), headers=headers)
+        await client.flush()
+
+    place.broker._run(put)
+    with opened(place, tmp_path, tmp_path / "out") as service:
+        assert service.run().records == len(rows)
+        service.close_streams()
+    assert tv.open_release(tmp_path / "out").tables == published(rows)
+
+
 @pytest.mark.parametrize("kind", [Nats, Redis])
 def test_a_server_that_goes_away_and_comes_back(kind: Any, tmp_path: Path) -> None:
     server = kind()

@@ -94,6 +94,9 @@ POISON = {
     b"not json CANARY": "bad-record",
     b"[1, 2]": "bad-record",
     b"": "bad-record",
+    json.dumps({"day": day(1), "age": "1", "ill": "\ud800", "site": "s"}).encode(): "bad-record",
+    json.dumps({"day": "\ud800", "age": "1", "ill": "a", "site": "s"}).encode(): "bad-record",
+    json.dumps({"\ud800": "1", "day": day(1), "age": "1", "ill": "a", "site": "s"}).encode(): "bad-record",
     json.dumps({"day": day(1), "age": {"CANARY": 1}, "ill": "a", "site": "s"}).encode(): "bad-record",
     json.dumps({"day": day(1), "ill": "CANARY", "site": "s"}).encode(): "column-missing",
     json.dumps(

@@ -6,6 +6,7 @@ A slot is stored in the state file in the same transaction as the state that mad
 its folder, then marked. A run that starts after a crash first writes what was stored and not marked.
 """
 
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -94,6 +95,7 @@ def serve(
 
     logging = errors_logged(log) if options.log_json else nullcontext()
     with logging, observed(state, options.metrics), opened() as service:
+        gc.freeze()  # what was imported lasts: it is not searched again with every few thousand records
         if options.follow:
             with _stopped_by_signals(Stop()) as stop:
                 service.follow(stop, options.poll or POLL)

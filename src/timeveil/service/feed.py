@@ -10,30 +10,33 @@ taken is put into quarantine with the reason.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
+from timeveil.calendar.granularity import GAP
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError, TimeveilError
 from timeveil.models.stream.method import PublishedSlot
 from timeveil.models.stream.method.arrivals import slots_of
+from timeveil.models.stream.method.placing import Final
 from timeveil.reading.files import sync, sync_folder, translate_os_errors
 from timeveil.reading.table import read
 from timeveil.service import running
 from timeveil.service.parameters import SINGLE
 from timeveil.service.ports import Batch, Source, shown
-from timeveil.service.records import REFUSED, Columns, Record, form_of, reason_of, sifted
+from timeveil.service.records import REFUSED, Columns, Record, forms_of, reason_of, sifted
 from timeveil.service.running import Service
 from timeveil.service.status import Stop, Tally
 
-Final: TypeAlias = list[tuple[str, list[PublishedSlot]]]
+Published: TypeAlias = list[tuple[str, list[PublishedSlot]]]
 IDLE, MOST_IDLE = 1.0, 30  # seconds to wait for a message, as often as a stop is noticed; and how often
 _NAME = re.compile(r"[0-9A-Za-z_.-]{1,100}")
 
@@ -109,9 +112,9 @@ class FeedService(Service):
                 message = "the stream is not closed: there are messages that cannot be read yet"
                 raise ParameterError(message, hint="run the command again when all are written")
             self._bad = []
-            final = self._close_up_to(max(self._held)) if self._held else []
+            final = self._push(self._closed_up_to(max(self._held))) if self._held else []
             with self._state.transaction():
-                self._store(final, [])
+                self._store(final, {})
                 running.boundary()
             self._put_out()
         return super().close_streams()
@@ -138,10 +141,11 @@ class FeedService(Service):
             wrong = [error for _, error in self._bad if not isinstance(error, InputError)]
             if wrong and not before.records and not records:
                 raise wrong[0]  # every record of the very first batch is bad: the command may be wrong
-            final, new = self._arrive(records)
+            stored = {slot: len(held) for slot, held in self._held.items()}
+            final = self._arrive(records)
             running.boundary()
             with self._state.transaction():
-                self._store(final, new)
+                self._store(final, stored)
                 running.boundary()
         except BaseException:
             # What is in memory may have taken what was not committed.
@@ -156,17 +160,13 @@ class FeedService(Service):
         super()._publish()
         self._put_out()
 
-    def _store(self, final: Final, new: list[tuple[int, Record]]) -> None:
-        """Everything that follows from a batch, in the current transaction."""
-        slots: dict[str, list[PublishedSlot]] = {}
-        for name, published in final:
-            slots.setdefault(name, []).extend(published)
-        self._keep_all([*slots.items()])
-        closed = self._feed.closed
-        if closed is not None:
-            self._state.drop_held(closed)
-        waiting = ((slot, record) for slot, record in new if closed is None or slot > closed)
-        self._state.add_held((slot, record.name, record.raw) for slot, record in waiting)
+    def _store(self, final: Published, stored: Mapping[int, int]) -> None:
+        """Everything that follows from a batch, in the current transaction; `stored` is counts by slot."""
+        self._keep_all(final)
+        if self._feed.closed is not None:
+            self._state.drop_held(self._feed.closed)
+        new = ((slot, held[stored.get(slot, 0) :]) for slot, held in self._held.items())
+        self._state.add_held((slot, record.name, record.raw) for slot, records in new for record in records)
         self._state.add_rejected((record.name, record.raw, reason_of(error)) for record, error in self._bad)
         self._feed.rejected += len(self._bad)
         self._feed.held = sum(map(len, self._held.values()))
@@ -186,69 +186,63 @@ class FeedService(Service):
                 try:
                     record = self._columns.parsed(own_name, line)
                 except REFUSED as error:
-                    self._reject(Record(own_name, line, {}), error)
+                    self._reject([Record(own_name, line, {})], error)
                 else:
                     yield record
 
-    def _reject(self, record: Record, error: TimeveilError) -> None:
-        self._bad.append((record, error))
+    def _reject(self, records: Sequence[Record], error: TimeveilError) -> None:
+        self._bad += [(record, error) for record in records]
 
-    def _arrive(self, records: list[Record]) -> tuple[Final, list[tuple[int, Record]]]:
-        """Let records arrive in their order: what became final, and what now waits in open slots."""
+    def _arrive(self, records: list[Record]) -> Published:
+        """Let records arrive in their order, and wait in open slots: what became final."""
         feed, moves_late = self._feed, self._parameters.settings.options.late == "move"
-        final: Final = []
-        new: list[tuple[int, Record]] = []
-        waiting, open_since = list[Record](), None
-        for record, slot, mark in self._placed(records):
-            if (slot, mark) == open_since and len(record.cells) > 1:  # like the record before
-                waiting.append(record)
-                new.append((slot, record))
-                continue
+        complete = list[list[Record]]()
+        # Records one after another that are alike have one fate.
+        for (slot, mark, cells), alike in groupby(
+            self._placed(records), lambda record: (record.slot, record.mark, len(record.cells))
+        ):
+            run = list(alike)
             is_late = feed.closed is not None and slot <= feed.closed
             gap = 0 if feed.latest is None else slot - feed.latest - 1
             if gap > self._max_gap:
                 most = f"at most {self._max_gap:,} are allowed"
                 message = f"gap of {gap:,} empty slots before the record; {most}"
                 hint = "check for a wrong clock, because all of these slots would become final"
-                self._reject(record, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
+                self._reject(run, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
                 continue
-            if len(record.cells) == 1:
-                feed.records -= 1  # a heartbeat
-                open_since = None
+            if cells == 1:
+                feed.records -= len(run)  # heartbeats
             elif is_late and not moves_late:
                 hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
                 message = "the record belongs to a slot that is complete"
-                self._reject(record, InputError(message, hint=hint, code="late"))
+                self._reject(run, InputError(message, hint=hint, code="late"))
                 continue
             else:
                 open_slot = slot if not is_late else int(feed.closed or 0) + 1
-                waiting = self._held.setdefault(open_slot, [])
-                waiting.append(record)
-                new.append((open_slot, record))
-                open_since = None if is_late else (slot, mark)
+                self._held.setdefault(open_slot, []).extend(run)
             feed.latest = slot if feed.latest is None else max(feed.latest, slot)
             if mark - 1 > (min(self._held, default=mark) - 1 if feed.closed is None else feed.closed):
-                final += self._close_up_to(mark - 1)
-        return final, new
+                complete += self._closed_up_to(mark - 1)
+        return self._push(complete) if complete else []
 
-    def _placed(self, records: list[Record]) -> Iterator[tuple[Record, int, int]]:
-        """Each record with its slot, and the first slot that is not yet complete at its time."""
-        placed: dict[int, tuple[int, int]] = {}
-        forms: dict[Any, list[int]] = {}
-        for number, record in enumerate(records):
-            if self._feed.axis is None:  # the first that can be read decides how times are written
-                self._place([number], records, placed)
-            else:
-                forms.setdefault(form_of(record.cells[self._columns.time]), []).append(number)
-        for numbers in forms.values():
-            self._place(numbers, records, placed)
-        return ((record, *placed[number]) for number, record in enumerate(records) if number in placed)
+    def _placed(self, records: list[Record]) -> Iterator[Record]:
+        """The records that have a slot, each with it and the first slot not yet complete at its time."""
+        begin = 0
+        while self._feed.axis is None and begin < len(records):
+            # The first that can be read decides how times are written.
+            self._place(records[begin : begin + 1])
+            begin += 1
+        rest = records[begin:]
+        forms = forms_of([record.cells[self._columns.time] for record in rest])
+        for form in np.unique(forms):
+            self._place([rest[number] for number in np.flatnonzero(forms == form)])
+        return (record for record in records if record.slot != GAP)
 
-    def _place(self, numbers: list[int], records: list[Record], placed: dict[int, tuple[int, int]]) -> None:
+    def _place(self, records: list[Record]) -> None:
         """The slots of records whose times are written alike; one that has none is put aside."""
 
-        def check(tried: Sequence[int]) -> None:
-            texts = pa.array([records[number].cells[self._columns.time] for number in tried], pa.string())
+        def check(tried: Sequence[Record]) -> None:
+            texts = pa.array([record.cells[self._columns.time] for record in tried], pa.string())
             relation = read(pa.table({self._columns.time: texts}), **self._reading)
             column, axis = relation.table.column(self._columns.time), relation.clock
             # How a time is read must not depend on which others are read with it.
@@ -260,52 +254,61 @@ class FeedService(Service):
                 message = "the time is written unlike that of the first record"
                 raise InputError(message, hint=hint, code="bad-time")
             slots = slots_of(self._parameters.settings.options.slot, axis)
-            ends = zip(slots.index(column).tolist(), slots.index(column, self._grace).tolist(), strict=True)
+            placed = slots.index(column).tolist(), slots.index(column, self._grace).tolist()
             physical = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
             self._feed.axis, self._time_type = repr(axis), column.type
             moments = physical.cast(pa.int64()).to_pylist()
-            for number, pair, at in zip(tried, ends, moments, strict=True):
-                placed[number], records[number].at = pair, at
+            for record, slot, mark, at in zip(tried, *placed, moments, strict=True):
+                record.slot, record.mark, record.at = slot, mark, at
 
-        sifted(numbers, check, lambda number, error: self._reject(records[number], error), alone=True)
+        sifted(records, check, self._reject, alone=True)
 
-    def _close_up_to(self, slot: int) -> Final:
-        """Push the records of every open slot up to this one, in order, each stream by itself."""
-        final = []
-        for number in sorted(open_slot for open_slot in self._held if open_slot <= slot):
-            by = self._parameters.stream_by
-            records = self._held.pop(number)
+    def _closed_up_to(self, slot: int) -> list[list[Record]]:
+        """Close every open slot up to this one: the records of each, in order."""
+        self._feed.closed = slot if self._feed.closed is None else max(self._feed.closed, slot)
+        return [self._held.pop(number) for number in sorted(self._held) if number <= slot]
+
+    def _push(self, complete: list[list[Record]]) -> Published:
+        """Push the records of slots, one slot after another, each stream by itself."""
+        by, parts = self._parameters.stream_by, list[tuple[str, list[Record]]]()
+        for records in complete:
             if by is None:
-                final.append((SINGLE, self._push(SINGLE, records)))
+                parts.append((SINGLE, records))
                 continue
             ordered = sorted(records, key=lambda record: record.cells[by] or "")
             for name, group in groupby(ordered, key=lambda record: record.cells[by]):
-                part = list(group)
                 if name is None:
                     message = f"column `{by}`, which separates streams, is null"
                     hint = "fill it in: every record belongs to a stream"
-                    error = InputError(message, hint=hint, code="nulls")
-                    self._bad += [(record, error) for record in part]
+                    self._reject(list(group), InputError(message, hint=hint, code="nulls"))
                 else:
-                    final.append((name, self._push(name, part)))
-        self._feed.closed = slot if self._feed.closed is None else max(self._feed.closed, slot)
-        return final
+                    parts.append((name, list(group)))
+        finals = dict[str, list[Final]]()
+        # One table for all of them, of which each slot is a slice.
+        table, begin = self._table([record for _, records in parts for record in records]), 0
+        for name, records in parts:
+            part = table.slice(begin, len(records))
+            finals.setdefault(name, []).extend(self._taken(name, records, part))
+            begin += len(records)
+        return [(name, self._publisher(name).publish(slots)) for name, slots in finals.items()]
 
-    def _push(self, name: str, records: list[Record]) -> list[PublishedSlot]:
-        """Push the records of a slot; if it is refused, without those that are to blame."""
+    def _table(self, records: Sequence[Record]) -> pa.Table:
+        return self._columns.table(records, self._time_type)
+
+    def _taken(self, name: str, records: list[Record], table: pa.Table) -> list[Final]:
+        """What becomes final by the records of a slot; if they are refused, without those to blame."""
         publisher = self._publisher(name)
         try:
-            return publisher.push(self._columns.table(records, self._time_type))
+            return publisher.take(table)
         except REFUSED:
             state = publisher.state()
 
         def check(tried: Sequence[Record]) -> None:
             # On a copy: what is pushed cannot be taken back.
-            table = self._columns.table(tried, self._time_type)
-            self._parameters.publisher(name, self._seed, state).push(table)
+            self._parameters.publisher(name, self._seed, state).push(self._table(tried))
 
         accepted = sifted(records, check, self._reject)
-        return publisher.push(self._columns.table(accepted, self._time_type)) if accepted else []
+        return publisher.take(self._table(accepted)) if accepted else []
 
     def _put_out(self) -> None:
         """Write rejected records to the quarantine, each once, whatever happens between."""

@@ -236,7 +236,7 @@ class Sink:
 
     def publish(
         self, pending: list[Pending], releases: list[Release], _step: Callable[[], None]
-    ) -> tuple[int, list[str]]:
+    ) -> tuple[int, str]:
         """Write a slot to its folder; whether it is new, and the digest of its manifest."""
         ((slot,), (release,)) = pending, releases
         stream = self._folder(slot.name)
@@ -254,7 +254,7 @@ class Sink:
             message = f"the folder `{folder.relative_to(self.out)}` exists already and holds something else"
             hint = "find out who wrote it, and move it away if it is not this stream's"
             raise BundleError(message, hint=f"slots are never replaced: {hint}", code="slot-differs")
-        return is_new, [digest(folder / MANIFEST)]
+        return is_new, digest(folder / MANIFEST)
 
     def _is_same(self, folder: Path, release: Release) -> bool:
         """Whether a folder holds what is to be written, by writing that next to it and comparing."""

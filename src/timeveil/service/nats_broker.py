@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import SplitResult
 
@@ -103,7 +104,7 @@ class Records(_Connection):
     def __init__(self, address: str, parts: SplitResult) -> None:
         super().__init__(address, parts)
         self._next, self._consumer, self._at = "", "", -1
-        self._arrived: list[Any] = []
+        self._arrived: list[tuple[str, bytes]] = []
 
     def fetch(self, position: Any, wait: float) -> Batch:
         return self.run(self._fetch(int(position or 0), wait))
@@ -113,7 +114,7 @@ class Records(_Connection):
         client = await self.connected()
         if not connected or self._at != position:
             await self._start(client, position)
-        arrived = self._arrived = list[Any]()
+        arrived = self._arrived = list[tuple[str, bytes]]()
         self._complete = asyncio.Event()
         request = {"batch": BATCH, "expires": int(wait * 1e9)}
         await client.publish(self._next, json.dumps(request).encode(), reply=self._inbox)
@@ -123,11 +124,10 @@ class Records(_Connection):
         if not client.is_connected or not (arrived or self._complete.is_set()):
             raise away()  # an answer that nothing is there would be an answer
         # The reply address of a message: ...<stream>.<consumer>.<delivered>.<number>.<...>.<time>.<left>
-        replies = [message.reply.split(".") for message in arrived]
-        numbers = [int(reply[-4]) for reply in replies]
-        self._at = numbers[-1] if numbers else position
-        behind = int(replies[-1][-1]) if replies else 0
-        return Batch([message.data for message in arrived], list(map(str, numbers)), self._at, behind)
+        names = [reply.rsplit(".", 4)[1] for reply, _ in arrived]
+        self._at = int(names[-1]) if names else position
+        behind = int(arrived[-1][0].rpartition(".")[2]) if arrived else 0
+        return Batch([data for _, data in arrived], names, self._at, behind)
 
     async def _start(self, client: Any, position: int) -> None:
         """A consumer that begins after the position."""
@@ -145,15 +145,21 @@ class Records(_Connection):
         consumer = await manager.add_consumer(self.stream, config)
         self._next = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{consumer.name}"
         self._inbox, self._at = client.new_inbox(), position
-        await client.subscribe(self._inbox, cb=self._take)
+        own, others = (await client.subscribe(self._inbox))._id, partial(nats.NATS._process_msg, client)
 
-    async def _take(self, message: Any) -> None:
-        """A message, or the server's word that no more come for now."""
-        if (message.headers and "Status" in message.headers) or not message.reply:
-            self._complete.set()
-            return
-        self._arrived.append(message)
-        if len(self._arrived) == BATCH:
+        async def process(sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+            if sid == own:  # as they are read: a queue and a task between would take twice as long
+                self._take(reply.decode(), data)
+            else:
+                await others(sid, subject, reply, data, headers)
+
+        client._process_msg = process
+
+    def _take(self, reply: str, data: bytes) -> None:
+        """A message, or the server's word that no more come for now, which asks for no reply."""
+        if reply:
+            self._arrived.append((reply, data))
+        if not reply or len(self._arrived) == BATCH:
             self._complete.set()
 
 

@@ -22,7 +22,7 @@ from timeveil.judging import verify
 from timeveil.service.parameters import SINGLE
 from timeveil.service.state_file import Pending, StreamRecord
 
-BATCH = 4_096  # messages that are asked for at a time
+BATCH = 16_384  # messages that are asked for at a time
 AWAY: Final = "broker-failed"
 _KINDS = {
     "nats": ("nats_broker", "nats://host:4222/STREAM/subject"),
@@ -148,7 +148,7 @@ def expired() -> TimeveilError:
 class MessageSink:
     """Publishes each slot as one message: JSON with its stream, its name, its manifest and its tables."""
 
-    most = 64  # slots that are verified together, and marked once all are sent
+    most = 256  # slots that are verified together, and marked once all are sent
 
     def __init__(self, address: str, *, several: bool) -> None:
         self._address, self._several = address, several
@@ -182,8 +182,8 @@ class MessageSink:
 
     def publish(
         self, pending: list[Pending], releases: list[Release], step: Callable[[], None]
-    ) -> tuple[int, list[str]]:
-        """Send slots that are not there; how many are new, and the digests of their messages."""
+    ) -> tuple[int, str]:
+        """Send slots that are not there; how many are new, and the digest of the last message."""
         stream = self._named(pending[0].name)
         names = [folder_name(slot.label) for slot in pending]
         payloads = list(map(self._message, pending, releases))
@@ -204,7 +204,7 @@ class MessageSink:
             step()
         if last is not None:
             self._last[stream] = last
-        return len(pending) - found, digests
+        return len(pending) - found, digests[-1]
 
     def _message(self, slot: Pending, release: Release) -> bytes:
         """A slot as a message: the same bytes for the same slot."""

@@ -7,13 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.calendar.granularity import GAP
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError, spell
+from timeveil.evidence.codes import Integers, encode
 
 REFUSED = (InputError, RolesError, ParameterError)
 """What is wrong with a record, and not with the service."""
-_DIGITS = str.maketrans("123456789", "0" * 9)
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _PLAIN = frozenset((str, type(None)))
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
@@ -22,13 +24,16 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 class Record:
     """A record by the message that it came in, as it was written, and its cells as text.
 
-    `at` is its time as Arrow holds it, once that was read.
+    Once its time was read, `at` is that as Arrow holds it, `slot` its slot, and `mark` the first slot that is
+    not complete by then.
     """
 
     name: str
     raw: bytes
     cells: dict[str, str | None]
     at: int = 0
+    slot: int = GAP
+    mark: int = GAP
 
 
 class Columns:
@@ -44,7 +49,11 @@ class Columns:
     def parsed(self, name: str, line: bytes) -> Record:
         """A record of plain cells, with exactly the columns that have a role."""
         try:
-            cells = _DECODER.decode(line.decode())
+            text = line.decode().strip(" \t\r\n")
+            cells, end = _DECODER.raw_decode(text)
+            if b"\\u" in line:  # half of a pair of surrogates is no text
+                json.dumps(cells, ensure_ascii=False).encode()
+            cells = cells if end == len(text) else None
         except (ValueError, RecursionError):
             cells = None
         if (
@@ -87,7 +96,7 @@ class Columns:
 def sifted(
     items: list[Any],
     check: Callable[[Sequence[Any]], None],
-    reject: Callable[[Any, TimeveilError], None],
+    reject: Callable[[list[Any], TimeveilError], None],
     *,
     alone: bool = False,
 ) -> list[Any]:
@@ -98,8 +107,8 @@ def sifted(
     >>> def check(numbers):
     ...     if 3 in numbers:
     ...         raise InputError("three", hint="")
-    >>> sifted([1, 2, 3, 4], check, lambda item, error: print(item, error.message))
-    3 three
+    >>> sifted([1, 2, 3, 4], check, lambda items, error: print(items, error.message))
+    [3] three
     [1, 2, 4]
     """
     accepted: list[Any] = []
@@ -110,7 +119,7 @@ def sifted(
             check(part if alone else [*accepted, *part])
         except REFUSED as error:
             if len(part) == 1:
-                reject(part[0], error)
+                reject(part, error)
             else:
                 middle = len(part) // 2
                 waiting += [part[middle:], part[:middle]]
@@ -119,15 +128,16 @@ def sifted(
     return accepted
 
 
-def form_of(text: str | None) -> str:
-    """How a time is written: times of one form are read alike, however many are read together.
+def forms_of(times: Sequence[str | None]) -> Integers:
+    """A number for how each time is written: those of one form are read alike, however many are together.
 
-    >>> form_of("2024-03-31"), form_of("7") == form_of("123")
-    ('0000-00-00', True)
+    >>> forms_of(["2024-03-31", "7", None, "2024-04-01"]).tolist()
+    [0, 1, 2, 0]
     """
-    if text is None:
-        return ""
-    return "0" if text.isdigit() and len(text) < 8 else text.translate(_DIGITS)
+    valid, ends, letters = pa.array(times, pa.string()).buffers()
+    # In one step for all of them: a digit is a byte of its own.
+    forms = pa.py_buffer(letters.to_pybytes().translate(_DIGITS) if letters else b"")
+    return encode(pa.StringArray.from_buffers(len(times), ends, forms, valid)).codes
 
 
 def reason_of(error: TimeveilError) -> str:

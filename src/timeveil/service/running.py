@@ -388,11 +388,10 @@ class Service:
                 releases = [folders.release_of(slot) for slot in pending]
             # Folder first, mark second. A crash in between finds the folder and only marks it.
             publish = partial(self._sink.publish, pending, releases, boundary)
-            new, digests = self._retried(publish) or (0, [])
+            new, digest = self._retried(publish) or (0, "")
             boundary()
             with self._state.transaction():
-                for slot, sha256 in zip(pending, digests, strict=True):
-                    self._state.mark_published(slot, sha256)
+                self._state.mark_published(pending, digest)
             boundary()
             self.tally.published += new
             self.tally.found_published += len(pending) - new

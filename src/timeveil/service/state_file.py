@@ -15,7 +15,7 @@ those before version 4 get the tables for records of a broker when a publisher o
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -265,11 +265,13 @@ class StateFile:
     def pending_by_stream(self) -> dict[int, int]:
         return dict(self._rows("select stream, count(*) from outbox group by stream"))
 
-    def mark_published(self, pending: Pending, sha256: str) -> None:
-        self._rows("delete from outbox where stream = ? and slot = ?", pending.stream, pending.slot)
-        command = "update streams set published = published + 1, last_published = ? where id = ?"
-        self._rows(command, str(pending.label), pending.stream)
-        self.set_meta(f"digest {pending.stream}", sha256)
+    def mark_published(self, pending: Sequence[Pending], sha256: str) -> None:
+        """The next slots of a stream are where they belong; the digest is that of the last."""
+        last = pending[-1]
+        self._rows("delete from outbox where stream = ? and slot <= ?", last.stream, last.slot)
+        command = "update streams set published = published + ?, last_published = ? where id = ?"
+        self._rows(command, len(pending), str(last.label), last.stream)
+        self.set_meta(f"digest {last.stream}", sha256)
 
     def held(self) -> list[tuple[int, str, bytes]]:
         """Slot, name and content of the records whose slot is open, as they came."""

@@ -279,6 +279,10 @@ class StreamPublisher:
         `max_gap` slots is wrong: a single date far ahead would end all slots before it. With `since` they are
         counted from that slot, if it is later than what has arrived.
         """
+        return self.publish(self.take(snapshot, max_gap=max_gap, since=since))
+
+    def take(self, snapshot: Any, *, max_gap: int | None = None, since: int | None = None) -> list[Final]:
+        """The first half of `push`: what became final by several snapshots may be published together."""
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
         arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
@@ -314,16 +318,14 @@ class StreamPublisher:
     def close(self) -> list[PublishedSlot]:
         """Publish every slot that is left; nothing can be pushed after it."""
         self._refuse_closed()
-        slots = list[PublishedSlot]()
+        finals = list[Final]()
         if self._held_back is not None and self._stream.last is not None:
             rows, true_slot = self._held_back
-            slots = self._take(rows, np.full(len(true_slot), self._stream.last + 1), true_slot)
+            finals = self._take(rows, np.full(len(true_slot), self._stream.last + 1), true_slot)
         self._held_back, self._closed = None, True
-        return slots + self._publish(self._stream.end())
+        return self.publish(finals + self._stream.end())
 
-    def _take(
-        self, rows: pa.Table, slot: Ints, true_slot: Ints, coded: Coded | None = None
-    ) -> list[PublishedSlot]:
+    def _take(self, rows: pa.Table, slot: Ints, true_slot: Ints, coded: Coded | None = None) -> list[Final]:
         """Let records arrive, those of one slot together; `coded` has their sensitive values if known."""
         if len(slot) == 0:
             return []
@@ -335,7 +337,7 @@ class StreamPublisher:
         people = None if person is None else python_values(taken(rows.column(person), order))
         origins = None if np.array_equal(slot, true_slot) else true_slot[order].tolist()
         records = self._rows.add(rows, int(slot.max()))[order]
-        return self._publish(stream.arrive(Arrivals(slot[order], records, codes, origins, people)))
+        return stream.arrive(Arrivals(slot[order], records, codes, origins, people))
 
     def _refuse_spellings(self, rows: pa.Table, normal: frozenset[str]) -> None:
         """Refuse other spellings of values that came before, and of people who may still be published."""
@@ -358,14 +360,14 @@ class StreamPublisher:
             message = "the stream is closed: all of its slots have been published"
             raise ParameterError(message, hint="start a new StreamPublisher")
 
-    def _publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
-        """Final slots with their tables; rows that no later slot can hold are forgotten."""
-        slots, layout, names = list[PublishedSlot](), self._layout, self._stream.values.names
-        if layout is None:  # no record came
+    def publish(self, finals: Sequence[Final]) -> list[PublishedSlot]:
+        """The other half: final slots with their tables. Rows that no later slot can hold are forgotten."""
+        layout, stream = self._layout, self._stream
+        if layout is None or not finals:
             return []
-        for final in layout.grouped(finals, self._rows):
-            release = layout.release([final], names, self._rows)
-            slots.append(PublishedSlot(layout.slots.label(final.slot), final.slot, release))
-        if self._stream.emitted is not None:
-            self._rows.drop(self._stream.emitted - self._settings.options.reach + 1)
-        return slots
+        finals = layout.grouped(finals, self._rows)
+        releases = layout.releases(finals, stream.values.names, self._rows)
+        if stream.emitted is not None:
+            self._rows.drop(stream.emitted - self._settings.options.reach + 1)
+        pairs = zip(finals, releases, strict=True)
+        return [PublishedSlot(layout.slots.label(final.slot), final.slot, each) for final, each in pairs]

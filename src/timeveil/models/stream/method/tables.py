@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,13 @@ class Layout:
         records = joined(final.records for final in finals)
         part = rows.part(records, self.copied)  # now: rows that no later slot can hold are forgotten
         parts = {"data": Deferred(lambda: self._data(*part, finals))}
+        if self.bucketed:
+            parts["sensitive"] = Deferred(lambda: self._sensitive(finals, names))
+        return Release(self.settings.promise, self._manifest(finals), parts)
+
+    def _manifest(self, finals: Sequence[Final]) -> dict[str, Any]:
         counts = {
-            "rows": len(records),
+            "rows": sum(len(final.records) for final in finals),
             "slots": len(finals),
             f"{self.unit}s": sum(int(f.buckets.max(initial=-1)) + 1 for f in finals if f.buckets is not None),
             "first_slot": self.slots.label(finals[0].slot) if finals else None,
@@ -150,14 +156,38 @@ class Layout:
             counts["counterfeits"] = sum(final.counterfeits.shape[1] for final in finals)
         manifest = {**self._stated, "counts": counts}
         if self.bucketed:
-            parts["sensitive"] = Deferred(lambda: self._sensitive(finals, names))
             manifest["sensitive_columns"] = _described(self.sensitive_columns)
         if self.generalized:  # the published labels of each column by level, from coarse to fine
             manifest["levels"] = {
                 name: listed_levels(ladder, (labels[position] for final in finals for labels in final.labels))
                 for position, (name, ladder) in enumerate(self.ladders.items())
             }
-        return Release(self.settings.promise, manifest, parts)
+        return manifest
+
+    def releases(self, finals: Sequence[Final], names: Sequence[Any], rows: RowStore) -> list[Release]:
+        """Final slots, each as a release; the tables of all are made together when one is first read."""
+        whole = self.release(finals, names, rows)
+        if len(finals) == 1:
+            return [whole]
+
+        @cache
+        def by_slot(table: str) -> dict[Any, pa.Table]:
+            content = whole.parts[table].read()
+            runs = pc.run_end_encode(content["slot"].combine_chunks())
+            begins = [0, *runs.run_ends.to_pylist()]
+            slices = map(content.slice, begins, np.diff(begins).tolist())
+            return dict(zip(runs.values.to_pylist(), slices, strict=True))
+
+        def piece(table: str, slot: Any) -> pa.Table:
+            tables = by_slot(table)
+            return tables[slot] if slot in tables else whole.parts[table].schema.empty_table()
+
+        releases = []
+        for final in finals:
+            label = self.slots.label(final.slot)
+            parts = {table: Deferred(partial(piece, table, label)) for table in whole.parts}
+            releases.append(Release(self.settings.promise, self._manifest([final]), parts))
+        return releases
 
     def _data(self, part: pa.Table, at: Ints, finals: Sequence[Final]) -> pa.Table:
         """Table `data`: the rows of a part of the store that are at these positions."""
