@@ -154,19 +154,16 @@ class Slots(_Connection):
 
     def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> None:  # noqa: ARG002 (checked by the caller)
         topic = self._topic(stream)
-        failures: list[KafkaError] = []
-
-        def note(error: KafkaError | None, _message: object) -> None:
-            failures.extend([error] if error is not None else [])
-
+        errors: list[KafkaError | None] = []
         with self.explained():
             limits = {"enable.idempotence": True, "message.timeout.ms": int(1000 * _TIMEOUT)}
             producer = Producer({**self.settings, **limits})
             headers = [("digest", sent.digest.encode())]
-            producer.produce(topic, payload, sent.slot, 0, on_delivery=note, headers=headers)
-            left = producer.flush(2 * _TIMEOUT)
-            if failures or left:
-                raise self.failure(failures[0]) if failures else away()
+            noted = {"on_delivery": lambda error, _message: errors.append(error), "headers": headers}
+            producer.produce(topic, payload, sent.slot, 0, **noted)
+            producer.flush(2 * _TIMEOUT)
+            if errors != [None]:  # not delivered
+                raise self.failure(errors[0]) if errors and errors[0] is not None else away()
 
     def _topic(self, stream: str) -> str:
         """Where the slots of a stream go to; a name that Kafka does not take is told apart by its digest."""

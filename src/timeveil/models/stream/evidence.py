@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.release import Ledger, Release
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
 from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, ranked
 from timeveil.evidence.labels import LabelledEvidence
-from timeveil.evidence.published import classes_of, promised, schema_of
+from timeveil.evidence.published import classes_of, schema_of
 from timeveil.models.stream.parameters import reach_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
@@ -99,21 +100,18 @@ class Journeys:
 
 
 class Evidence(LabelledEvidence):
-    """A stream release and its ledger, read once for all judges."""
+    """A stream release and its ledger, read once for all judges.
 
-    @cached_property
-    def l(self) -> int:
-        return promised(self.release, "l")
+    Of the promise, `k` records share their generalised quasi-identifiers, `true_slot` stands for 1 in so many
+    against someone who knows the true slot, and `recurring` is what people have who come back, or None.
+    """
 
-    @cached_property
-    def true_slot(self) -> int | None:
-        """The promise against someone who knows the true slot: at most 1 in this many, or None."""
-        return getattr(self.release.guarantee, "true_slot", None)
-
-    @cached_property
-    def recurring(self) -> str | None:
-        """What is promised to people who come back: `withhold`, `invariant` or None."""
-        return getattr(self.release.guarantee, "recurring", None)
+    def __init__(self, release: Release, ledger: Ledger | None = None) -> None:
+        super().__init__(release, ledger)
+        promise = release.guarantee.as_dict()
+        self.l, self.k = int(promise["l"]), int(promise.get("k", 0))
+        self.true_slot: int | None = promise.get("true_slot")
+        self.recurring: str | None = promise.get("recurring")
 
     @cached_property
     def reach(self) -> int:
@@ -139,11 +137,6 @@ class Evidence(LabelledEvidence):
     def unit(self) -> str:
         """The column that numbers buckets or groups."""
         return "group" if self.generalized else "bucket"
-
-    @cached_property
-    def k(self) -> int:
-        """The records that must share their generalised quasi-identifiers."""
-        return promised(self.release, "k")
 
     @cached_property
     def labels(self) -> dict[str, Coded]:

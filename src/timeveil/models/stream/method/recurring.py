@@ -21,6 +21,7 @@ Cost: one look-up per record. Memory: all people followed, or those of the last 
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -55,12 +56,13 @@ class Recurrence:
 
     def firsts(self, slot: int, records: Ints, codes: Ints, people: People) -> tuple[Ints, list[Returning]]:
         """Positions of the records that are their person's first, and the others, which are withheld."""
-        firsts, repeats = list[int](), list[Returning]()
+        firsts, repeats, horizon = list[int](), list[Returning](), self.options.forget_after or inf
         # In random order: of a person's records in one slot, neither row nor value decides which is first.
         for position in self.chance.words(slot, FIRSTS, len(records)).argsort().tolist():
             record = int(records[position])
             person = people[record]
-            if person in self.under_way or self._remembers(person, slot):
+            since = self.known[person][0] if person in self.known else None
+            if person in self.under_way or (since is not None and slot - since <= horizon):
                 repeats.append(Returning(record, int(codes[position]), slot))
             else:
                 firsts.append(position)
@@ -71,10 +73,6 @@ class Recurrence:
                 self.known[person] = slot, self.known[person][1]
             self.waiting[slot], repeats = repeats, []
         return np.sort(np.array(firsts, np.int64)), repeats
-
-    def _remembers(self, person: Hashable, slot: int) -> bool:
-        horizon = self.options.forget_after
-        return person in self.known and (horizon is None or slot - self.known[person][0] <= horizon)
 
     def publish(self, slot: int, people: Sequence[Hashable], codes: Ints, buckets: Ints | None) -> None:
         """Note the people of a final slot, who are there for the first time, and their signatures."""
