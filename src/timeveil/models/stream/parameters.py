@@ -220,15 +220,11 @@ class StreamParameters(Reading):
                 return f"`protect_slot` and `{name}` exclude each other", f"leave {{{name}}} out: {reason}"
         return None
 
-    @rule("recurring", "groups")
-    def people_are_followed_through_buckets(self) -> Problem:
-        if not self.generalized or self.recurring == "ignore":
-            return None
-        hint = "leave {recurring} out: it keeps a person's buckets the same, and groups are formed anew"
-        return "generalised groups and `recurring` exclude each other", hint
-
-    @rule("recurring", "protect_slot", "buckets")
-    def signatures_need_buckets_and_no_packets(self) -> Problem:
+    @rule("recurring", "groups", "protect_slot", "buckets")
+    def people_are_followed_through_buckets_without_packets(self) -> Problem:
+        if self.generalized and self.recurring != "ignore":
+            hint = "leave {recurring} out: it keeps a person's buckets the same, and groups are formed anew"
+            return "generalised groups and `recurring` exclude each other", hint
         if self.recurring == "invariant" and self.buckets != "anatomy":
             hint = 'leave {buckets} out, or use {recurring="withhold"}'
             return "without buckets nobody can have the same values every time", hint

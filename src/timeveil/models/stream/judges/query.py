@@ -6,8 +6,7 @@ have the value, m * c / n are expected (Xiao and Tao 2006), and at least m + c -
 m and c have it. Generalised groups show the value of each record, but labels instead of quasi-identifiers: a
 label may contain what is asked for.
 
-All numbers and bounds are about the published records. A record may be published some slots after its own,
-and withheld ones in none, so the truth about the original can be outside the bounds.
+All numbers and bounds are about the published records: moved and withheld ones are not where they were.
 
 Random windows show how far off such answers are. A window is a random stretch of consecutive slots. It asks
 for the sensitive value of a random record, for one of its quasi-identifiers, for both, or for neither, each

@@ -4,14 +4,11 @@ Table `data` has the quasi-identifiers with a bucket, table `sensitive` the valu
 Rows are sorted by slot, bucket and all other published columns, so their order says nothing else. Nothing
 about moved or withheld records is in the manifest.
 
-A bucket hides which value belongs to whom, but shows exact quasi-identifiers, so that anyone who knows an age
-and a district sees that the person is there. Generalised groups make the quasi-identifiers of at least k
-records equal and list the values beside them, all in table `data`. The partition is that of
-`timeveil.recoding.groups`. It holds because an l-eligible slot of at least k records is a group as it is, and
-no step makes one that is not. Parts without enough records or values stay together at the label above; the
-fewest and smallest other parts that make it a group stay with them. Which column is divided is decided by the
-bits that the division shows about quasi-identifiers, equal bits by the secret seed, equal sizes by the text
-of labels: nothing depends on the order of records or on codes.
+A bucket hides which value belongs to whom, but shows exact quasi-identifiers. Generalised groups make those
+of at least k records equal and list the values beside them, all in table `data`. The partition is that of
+`timeveil.recoding.groups`: an l-eligible slot of at least k records is a group as it is, and no step makes
+one that is not. Equal choices are decided by the secret seed or the text of labels, never by the order of
+records or by codes.
 """
 
 from __future__ import annotations
@@ -170,21 +167,22 @@ class Layout:
         if len(finals) == 1:
             return [whole]
 
+        labels = [self.slots.label(final.slot) for final in finals]
+
         @cache
         def by_slot(table: str) -> dict[Any, pa.Table]:
             content = whole.parts[table].read()
             runs = pc.run_end_encode(content["slot"].combine_chunks())
             begins = [0, *runs.run_ends.to_pylist()]
             slices = map(content.slice, begins, np.diff(begins).tolist())
-            return dict(zip(runs.values.to_pylist(), slices, strict=True))
+            tables = dict.fromkeys(labels, content.schema.empty_table())
+            return tables | dict(zip(runs.values.to_pylist(), slices, strict=True))
 
         def piece(table: str, slot: Any) -> pa.Table:
-            tables = by_slot(table)
-            return tables[slot] if slot in tables else whole.parts[table].schema.empty_table()
+            return by_slot(table)[slot]
 
         releases = []
-        for final in finals:
-            label = self.slots.label(final.slot)
+        for final, label in zip(finals, labels, strict=True):
             parts = {table: Deferred(partial(piece, table, label)) for table in whole.parts}
             releases.append(Release(self.settings.promise, self._manifest([final]), parts))
         return releases
