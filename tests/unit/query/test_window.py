@@ -142,6 +142,9 @@ def test_a_generalised_column_is_asked_for_by_its_label():
         (WindowCount(between=("2024-04-02T00:00Z", None)), ParameterError, "bad-time"),
         (WindowCount(between=("2024-04-02", "2024-04-01")), ParameterError, "bad-parameter"),
         (WindowCount(between="2024-04-02"), ParameterError, "bad-parameter"),
+        (WindowCount(between="ab"), ParameterError, "bad-parameter"),
+        (WindowCount(between=("2024-04-01",)), ParameterError, "bad-parameter"),
+        (WindowCount(between=("2024-04-01", "2024-04-02", None)), ParameterError, "bad-parameter"),
         ("canary", ParameterError, "bad-parameter"),
     ],
 )
