@@ -1,7 +1,10 @@
-"""Columns on their way in: plain types, decimal commas, and rows with a fault."""
+"""Columns on their way in: their roles, plain types, decimal commas, and rows with a fault."""
 
+import difflib
 import re
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.civil import DAY, FIRST, LAST, PER_SECOND, is_zone
-from timeveil.domain.roles import Roles
-from timeveil.domain.wording import counted
-from timeveil.errors import ErrorCode, InputError, raising
+from timeveil.domain.roles import REST, Derived, Roles
+from timeveil.domain.wording import counted, listed
+from timeveil.errors import ErrorCode, InputError, RolesError, raising
 
 _PLAIN_EXTENSIONS = ("arrow.json", "arrow.uuid")
 _TYPES = pa.types
@@ -303,3 +306,75 @@ def with_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = decoded(column)
     points = pc.replace_substring(pc.replace_substring_regex(column, _GROUPS, ""), ",", ".")
     return pc.if_else(pc.match_substring_regex(column, _NUMBER), points, column)
+
+
+@lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
+def fit(
+    roles: Roles,
+    names: Sequence[str],
+    needs: Sequence[str] = ("respondent", "time"),
+    sheet: str | None = None,
+) -> Roles:
+    """Roles that fit a table with these columns: derived ones by their name, dropped ones listed.
+
+    `sheet` is the one that was read of several, where nobody said which.
+    """
+    if "" in roles.columns:
+        message = "a role refers to a column without a name"
+        raise RolesError(message, hint="name that column first", code="empty-name")
+    is_derived = any(isinstance(quasi, Derived) for quasi in roles.quasi)
+    needed = [*([] if roles.series or roles.item else needs), *(["time"] if is_derived else [])]
+    if missing := [role for role in dict.fromkeys(needed) if not getattr(roles, role)]:
+        message = f"no column has the role {listed(missing)}"
+        raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
+    _refuse_missing_columns(roles, names, sheet)
+    used = set(roles.columns)
+    if repeated := [name for name, count in Counter(names).items() if count > 1 and name in used]:
+        message = f"the table has more than one column named {listed(repeated)}"
+        raise RolesError(message, hint="give each of them a name of its own", code="column-twice")
+    unused = tuple(dict.fromkeys(name for name in names if name not in used))
+    if roles.drop != REST and (without_role := [name for name in unused if name not in roles.drop]):
+        several = f"{len(without_role)} columns have no role: {listed(without_role)}"
+        message = several if len(without_role) > 1 else f"column {listed(without_role)} has no role"
+        hint = 'give each a role, or leave columns out with {drop} or {drop="rest"}'
+        raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
+    _refuse_clash(roles, unused)
+    return replace(roles, quasi=roles.quasi_columns, drop=unused)
+
+
+def _refuse_missing_columns(roles: Roles, names: Sequence[str], sheet: str | None) -> None:
+    dropped = () if roles.drop == REST else roles.drop
+    requested = dict.fromkeys((*roles.columns, *dropped))
+    missing = [column for column in requested if column not in names]
+    if not missing:
+        return
+    near = list(dict.fromkeys(n for name in missing for n in difflib.get_close_matches(name, names, 1)))
+    message = f"the table has no column {listed(missing)}"
+    hint = f"did you mean {listed(near)}?" if near else f"the table has {listed(names)}"
+    if not names:
+        hint = "the table has no columns at all"
+    elif len(missing) == len(requested):
+        # Without a header the first line is a person's record: show only names that differ in case.
+        folded = {name.casefold() for name in missing}
+        near = [name for name in near if name.casefold() in folded]
+        hint = f"did you mean {listed(near)}?"
+        if not near:
+            message = f"the table has {counted(len(names), 'column')}, and none is called {listed(missing)}"
+            hint = "check that its first line contains the column names: is the header missing?"
+    if sheet and not near:
+        hint = f"name the sheet with {{sheet}}: `{sheet}` was read, the first of several"
+    raise RolesError(message, hint=hint, code="column-missing", facts={"missing": missing, "near": near})
+
+
+def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
+    """The published names of the time and of derived columns must be free."""
+    if roles.time is None:
+        return
+    derived = Counter(quasi.column(str(roles.time)) for quasi in roles.quasi if isinstance(quasi, Derived))
+    derived.update(roles.durations.keys())
+    spans = {f"{roles.time}_{part}" for part in ("start", "end", "step")}
+    clashes = [name for name, count in derived.items() if count > 1 or name in {*roles.columns, *dropped}]
+    clashes += sorted(spans & {*roles.columns, *derived})
+    if clashes:
+        message = f"the release needs the name {listed(clashes)} for a column of its own"
+        raise RolesError(message, hint="rename that column before reading", code="column-clash")

@@ -18,12 +18,12 @@ from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.stored import BATCH_ROWS, Batches, Part, Stored
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError
-from timeveil.reading.columns import column_error
+from timeveil.reading.columns import column_error, fit
 from timeveil.reading.database import DatabaseTable, Server, is_address
 from timeveil.reading.sources import Form
 from timeveil.reading.spark import Cluster, SparkTable, is_frame
 from timeveil.reading.spellings import PLAIN_TEXT, Spellings, normal_form, without_nameless
-from timeveil.reading.table import TypedReader, fit
+from timeveil.reading.table import TypedReader
 from timeveil.reading.times import TimeColumn
 
 ROWS = "every_row"

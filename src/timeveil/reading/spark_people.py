@@ -21,10 +21,9 @@ from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.stored import Part, Parts
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, RolesError
-from timeveil.reading.columns import column_error
+from timeveil.reading.columns import column_error, fit
 from timeveil.reading.spark import Cluster, SparkTable
 from timeveil.reading.spellings import PLAIN_TEXT
-from timeveil.reading.table import fit
 
 _NUMBERS = ("int2", "int4", "int8", "float4", "float8", "decimal")
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]

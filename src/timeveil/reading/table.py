@@ -8,11 +8,9 @@ is) is noted while rows pass and reported after the last one, so that a table re
 read in batches give the same result.
 """
 
-import difflib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -24,19 +22,26 @@ import pyarrow.parquet as pq
 
 from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.roles import REST, Derived, Roles, require_roles
+from timeveil.domain.roles import Derived, Roles, require_roles
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
-from timeveil.domain.wording import counted, listed
 from timeveil.errors import ParameterError, RolesError, TimeveilError, raising
 from timeveil.reading import columns
-from timeveil.reading.columns import DecimalCommas, FaultyRows, decoded_fields, emptied, without_nan
-from timeveil.reading.dates import Flags, Ints
+from timeveil.reading.columns import DecimalCommas, FaultyRows, decoded_fields, emptied, fit, without_nan
+from timeveil.reading.dates import DAY_MS, FIRST_COMPACT, Flags, Ints
+from timeveil.reading.encoding import Coded, encode
 from timeveil.reading.files import Source, temporary_file_error
 from timeveil.reading.sources import Form, open_source
-from timeveil.reading.spellings import Spellings, without_nameless
-from timeveil.reading.times import TimeColumn
+from timeveil.reading.spellings import Spellings, is_plain, without_nameless
+from timeveil.reading.times import FIRST_MS, LIMIT_MS, TimeColumn
 
 Nulls = Literal["error", "withhold"]
+_FINAL_TIMES: dict[pa.DataType, tuple[pa.DataType, int, int]] = {
+    # Whole numbers from here on may be dates, written YYYYMMDD.
+    pa.int64(): (pa.int64(), -FIRST_COMPACT, FIRST_COMPACT),
+    pa.date32(): (pa.int32(), FIRST_MS // DAY_MS, LIMIT_MS // DAY_MS),
+    pa.timestamp("ms"): (pa.int64(), FIRST_MS, LIMIT_MS),
+}
+"""Types of times that stay as they are, with the bounds inside which they do."""
 
 
 def read(
@@ -269,78 +274,6 @@ def _stored_rows(path: Path) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-@lru_cache(maxsize=32)  # the snapshots of a stream all have the same columns
-def fit(
-    roles: Roles,
-    names: Sequence[str],
-    needs: Sequence[str] = ("respondent", "time"),
-    sheet: str | None = None,
-) -> Roles:
-    """Roles that fit a table with these columns: derived ones by their name, dropped ones listed.
-
-    `sheet` is the one that was read of several, where nobody said which.
-    """
-    if "" in roles.columns:
-        message = "a role refers to a column without a name"
-        raise RolesError(message, hint="name that column first", code="empty-name")
-    is_derived = any(isinstance(quasi, Derived) for quasi in roles.quasi)
-    needed = [*([] if roles.series or roles.item else needs), *(["time"] if is_derived else [])]
-    if missing := [role for role in dict.fromkeys(needed) if not getattr(roles, role)]:
-        message = f"no column has the role {listed(missing)}"
-        raise RolesError(message, hint=f"name the column with {{{missing[0]}}}", code="role-missing")
-    _refuse_missing_columns(roles, names, sheet)
-    used = set(roles.columns)
-    if repeated := [name for name, count in Counter(names).items() if count > 1 and name in used]:
-        message = f"the table has more than one column named {listed(repeated)}"
-        raise RolesError(message, hint="give each of them a name of its own", code="column-twice")
-    unused = tuple(dict.fromkeys(name for name in names if name not in used))
-    if roles.drop != REST and (without_role := [name for name in unused if name not in roles.drop]):
-        several = f"{len(without_role)} columns have no role: {listed(without_role)}"
-        message = several if len(without_role) > 1 else f"column {listed(without_role)} has no role"
-        hint = 'give each a role, or leave columns out with {drop} or {drop="rest"}'
-        raise RolesError(message, hint=hint, code="column-without-role", facts={"columns": without_role})
-    _refuse_clash(roles, unused)
-    return replace(roles, quasi=roles.quasi_columns, drop=unused)
-
-
-def _refuse_missing_columns(roles: Roles, names: Sequence[str], sheet: str | None) -> None:
-    dropped = () if roles.drop == REST else roles.drop
-    requested = dict.fromkeys((*roles.columns, *dropped))
-    missing = [column for column in requested if column not in names]
-    if not missing:
-        return
-    near = list(dict.fromkeys(n for name in missing for n in difflib.get_close_matches(name, names, 1)))
-    message = f"the table has no column {listed(missing)}"
-    hint = f"did you mean {listed(near)}?" if near else f"the table has {listed(names)}"
-    if not names:
-        hint = "the table has no columns at all"
-    elif len(missing) == len(requested):
-        # Without a header the first line is a person's record: show only names that differ in case.
-        folded = {name.casefold() for name in missing}
-        near = [name for name in near if name.casefold() in folded]
-        hint = f"did you mean {listed(near)}?"
-        if not near:
-            message = f"the table has {counted(len(names), 'column')}, and none is called {listed(missing)}"
-            hint = "check that its first line contains the column names: is the header missing?"
-    if sheet and not near:
-        hint = f"name the sheet with {{sheet}}: `{sheet}` was read, the first of several"
-    raise RolesError(message, hint=hint, code="column-missing", facts={"missing": missing, "near": near})
-
-
-def _refuse_clash(roles: Roles, dropped: tuple[str, ...]) -> None:
-    """The published names of the time and of derived columns must be free."""
-    if roles.time is None:
-        return
-    derived = Counter(quasi.column(str(roles.time)) for quasi in roles.quasi if isinstance(quasi, Derived))
-    derived.update(roles.durations.keys())
-    spans = {f"{roles.time}_{part}" for part in ("start", "end", "step")}
-    clashes = [name for name, count in derived.items() if count > 1 or name in {*roles.columns, *dropped}]
-    clashes += sorted(spans & {*roles.columns, *derived})
-    if clashes:
-        message = f"the release needs the name {listed(clashes)} for a column of its own"
-        raise RolesError(message, hint="rename that column before reading", code="column-clash")
-
-
 def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
     """Civil seconds of dates in a column that is not the time, such as birth dates, and which are missing.
 
@@ -361,3 +294,66 @@ def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
     if times.null_count > values.null_count:  # a text without letters
         return None
     return instants(axis, pc.fill_null(times, pa.scalar(0, times.type))), np.asarray(times.is_null())
+
+
+class Reader:
+    """Reads snapshots of a stream, with one sensitive column, as `read` does with these arguments.
+
+    Most have the columns and types of the one before, plain letters and nothing that reading would change.
+    That shows at a glance, for a fraction of what reading takes; any doubt is left to `read`.
+    """
+
+    def __init__(self, roles: Roles, **arguments: Any) -> None:
+        self._roles, self._arguments = roles, arguments
+        self._before: tuple[pa.Schema, Relation] | None = None
+        self._plain: set[Any] = set()  # sensitive values that stay as they are
+
+    def read(self, table: Any) -> tuple[Relation, Coded | None]:
+        """The table, and where they are known without reading, its sensitive values."""
+        if self._before is not None and isinstance(table, pa.Table) and table.schema.equals(self._before[0]):
+            before = self._before[1]
+            names = before.data.schema.names
+            rows = pa.table([table.column(name) for name in names], before.data.schema)
+            coded = encode(rows[self._roles.sensitive[0]])
+            if self._all_stay(rows, coded):
+                return replace(before, data=rows), coded
+        relation = read(table, self._roles, **self._arguments)
+        schema, form = relation.data.schema, self._arguments["time_format"]
+        as_it_is = isinstance(table, pa.Table) and schema.equals(table.select(schema.names).schema)
+        if as_it_is and form is None and not relation.exceptions:
+            spelt = frozenset(filter(None, (self._roles.respondent, *self._roles.sensitive)))
+            self._before = table.schema, replace(relation, data=schema.empty_table(), normal=spelt)
+        return relation, None
+
+    def _all_stay(self, rows: pa.Table, coded: Coded) -> bool:
+        """Whether reading would change nothing."""
+        if self._arguments["decimal"] == "comma":
+            return False
+        new = set[Any]()  # sensitive values
+        for name in rows.schema.names:
+            column = rows[name]
+            columns.refuse_invalid_text(name, column)
+            if column.null_count or column.num_chunks != 1:
+                return False
+            if name == self._roles.sensitive[0]:
+                new = set(coded.values.to_pylist()) - self._plain
+                if not new:
+                    continue
+            if not self._stays(name, column):
+                return False
+        self._plain |= new
+        return True
+
+    def _stays(self, name: str, column: pa.ChunkedArray) -> bool:
+        kind, is_time = column.type, name == self._roles.time
+        if kind in _FINAL_TIMES and (is_time or not pa.types.is_integer(kind)):
+            raw, low, limit = _FINAL_TIMES[kind]
+            numbers = column.chunk(0).view(raw).to_numpy()
+            return not len(numbers) or bool(low <= numbers.min() and numbers.max() < limit)
+        if is_time or not pa.types.is_string(kind):
+            return bool(pa.types.is_integer(kind) and not is_time)
+        texts = column.chunk(0)
+        # A person without a name counts as missing.
+        return is_plain(texts) and (
+            name != self._roles.respondent or pc.min(pc.binary_length(texts)).as_py() != 0
+        )

@@ -26,7 +26,7 @@ from timeveil.models.stream.parameters import StreamParameters, reach_of
 from timeveil.reading.columns import without_nan
 from timeveil.reading.encoding import Coded, encode
 from timeveil.reading.risks import Occurrences, refuse_repetition, with_risks
-from timeveil.reading.snapshots import Reader
+from timeveil.reading.table import Reader
 
 WIDEST_GAP = 1_000_000
 
