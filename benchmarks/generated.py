@@ -12,7 +12,8 @@ from statistics import NormalDist
 import numpy as np
 import pyarrow as pa
 
-from timeveil.datasets import Floats, Ints, Seed, at_least, generator, identifiers, skewed
+from timeveil.datasets import Seed, at_least, generator, identifiers, skewed
+from timeveil.domain.arrays import Floats, Ints
 
 FIRST_DAY = np.datetime64("2024-01-01", "s").astype(np.int64)
 DAY = 24 * 60 * 60

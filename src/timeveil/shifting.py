@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import civil, instants
-from timeveil.calendar.civil import DAY, FIRST, LAST, Ints, month_of_days, weekday
+from timeveil.calendar.civil import DAY, FIRST, LAST, month_of_days, weekday
+from timeveil.domain.arrays import Ints
 from timeveil.domain.lines import ShiftParameters
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles

@@ -25,8 +25,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from timeveil.domain.arrays import Flags, Floats, Ints
+
 Center = Literal["mean", "median"]
-Numbers = NDArray[np.float64]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_LEVELS = len(LETTERS)
@@ -42,7 +43,7 @@ _POWERS = np.array([float(f"1e{n}") for n in (*range(_MOST + 2), *range(-_MOST -
 """Powers of ten by exponent; the negative ones are at the end, where negative indices point."""
 
 
-def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
+def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Floats:
     """Each row with its centre at 0 and population deviation 1; a constant row is 0 everywhere.
 
     >>> z_normalised([[1.0, 3.0], [5.0, 5.0]]).tolist()
@@ -65,7 +66,7 @@ def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Numbers:
     return normalised
 
 
-def positions(z: ArrayLike) -> Numbers:
+def positions(z: ArrayLike) -> Floats:
     """Where on the normal curve each value is: the share of the curve below it, strictly between 0 and 1."""
     z = np.asarray(z, dtype=np.float64)
     u = np.fromiter(map(math.erfc, (z * -math.sqrt(0.5)).ravel().tolist()), np.float64, z.size)
@@ -73,7 +74,7 @@ def positions(z: ArrayLike) -> Numbers:
     return np.minimum(u, _BELOW_ONE, out=u)
 
 
-def positions_of(matrix: ArrayLike, center: Center, representation: Representation | None = None) -> Numbers:
+def positions_of(matrix: ArrayLike, center: Center, representation: Representation | None = None) -> Floats:
     """The positions of each row's features; without a representation, those of its values."""
     z = z_normalised(matrix, center)
     return positions(z if representation is None else representation.features(z))
@@ -91,7 +92,7 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
     return np.asarray(np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8))
 
 
-def borders(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
+def borders(symbols: ArrayLike, levels: ArrayLike) -> Floats:
     """The lowest z-normalised value that each symbol covers; that of symbol L at level L is infinite.
 
     >>> borders([0, 1, 2], 2).tolist()
@@ -100,13 +101,13 @@ def borders(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
     return np.asarray(_quantiles()[np.asarray(levels), 2 * np.asarray(symbols)])
 
 
-def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Numbers:
+def reconstructed(symbols: ArrayLike, levels: ArrayLike) -> Floats:
     """The z-normalised value that halves the probability of each symbol's cell."""
     return np.asarray(_quantiles()[np.asarray(levels), 2 * np.asarray(symbols) + 1])
 
 
 @cache
-def _quantiles() -> Numbers:
+def _quantiles() -> Floats:
     """Per level, a row each, the values that cut the normal curve into twice as many equal parts."""
     quantiles, normal = np.full((MOST_LEVELS + 1, 2 * MOST_LEVELS + 1), np.inf), NormalDist()
     quantiles[:, 0] = -np.inf
@@ -129,7 +130,7 @@ def from_letters(text: str) -> NDArray[np.uint8]:
     return np.array([_SYMBOLS[letter] for letter in text], dtype=np.uint8)
 
 
-def unit_shapes(matrix: ArrayLike) -> Numbers:
+def unit_shapes(matrix: ArrayLike) -> Floats:
     """Each row centred on its mean and of length 1; a constant row is 0 everywhere."""
     shapes, flat = _above_lowest(np.ascontiguousarray(matrix, dtype=np.float64))
     shapes -= shapes.mean(axis=-1, keepdims=True)
@@ -139,7 +140,7 @@ def unit_shapes(matrix: ArrayLike) -> Numbers:
     return np.where(flat, 0.0, shapes)
 
 
-def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Numbers:
+def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Floats:
     """How far each row of one matrix is from that of another in shape, between 0 and 2.
 
     >>> rising = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
@@ -176,15 +177,15 @@ class Representation:
         """The names of the features."""
         return tuple(instants)
 
-    def features(self, z: Numbers) -> Numbers:
+    def features(self, z: Floats) -> Floats:
         """The features of each row of values."""
         return z
 
-    def sequence(self, features: Numbers) -> Numbers:
+    def sequence(self, features: Floats) -> Floats:
         """The shortest row of values that has these features, or is nearest to having them."""
         return features
 
-    def weights(self, weights: Numbers, drift: float) -> tuple[Numbers, float]:
+    def weights(self, weights: Floats, drift: float) -> tuple[Floats, float]:
         """A weighted sum of z-normalised values as one of features: their weights, and how far off it may be.
 
         The mean of the values is at most `drift` from 0.
@@ -198,24 +199,24 @@ class Segments(Representation):
     of_instants = False
 
     @property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> Ints:
         return np.arange(0, self.count, self.segment)
 
     @property
-    def _lengths(self) -> NDArray[np.int64]:
+    def _lengths(self) -> Ints:
         return np.diff(self._starts, append=self.count)
 
     def names(self, instants: Sequence[str]) -> tuple[str, ...]:
         ends = zip(self._starts, self._starts + self._lengths - 1, strict=True)
         return tuple(instants[a] if a == b else f"{instants[a]}..{instants[b]}" for a, b in ends)
 
-    def features(self, z: Numbers) -> Numbers:
+    def features(self, z: Floats) -> Floats:
         return np.asarray(np.add.reduceat(z, self._starts, axis=-1) / self._lengths)
 
-    def sequence(self, features: Numbers) -> Numbers:
+    def sequence(self, features: Floats) -> Floats:
         return np.repeat(features, self._lengths, axis=-1)
 
-    def weights(self, weights: Numbers, _drift: float) -> tuple[Numbers, float]:
+    def weights(self, weights: Floats, _drift: float) -> tuple[Floats, float]:
         sums = np.add.reduceat(weights, self._starts)
         # What the means leave open: squares of z-normalised values add up to their number.
         remainder = weights - self.sequence(sums / self._lengths)
@@ -230,15 +231,15 @@ class Slopes(Representation):
     def names(self, instants: Sequence[str]) -> tuple[str, ...]:
         return tuple(f"{a} to {b}" for a, b in zip(instants, (*instants[1:], instants[0]), strict=True))
 
-    def features(self, z: Numbers) -> Numbers:
+    def features(self, z: Floats) -> Floats:
         return np.asarray((np.roll(z, -1, axis=-1) - z) * math.sqrt(0.5))
 
-    def sequence(self, features: Numbers) -> Numbers:
+    def sequence(self, features: Floats) -> Floats:
         rises = features - features.mean(axis=-1, keepdims=True)
         z = np.roll(np.cumsum(rises, axis=-1), 1, axis=-1) * math.sqrt(2)
         return np.asarray(z - z.mean(axis=-1, keepdims=True))
 
-    def weights(self, weights: Numbers, drift: float) -> tuple[Numbers, float]:
+    def weights(self, weights: Floats, drift: float) -> tuple[Floats, float]:
         steps = -np.cumsum(weights - weights.mean()) * math.sqrt(2)
         # Any constant may be added, since rises add up to 0: with this one, the fewest of them count.
         return steps - np.sort(steps)[len(steps) // 2], drift * abs(float(weights.sum()))
@@ -251,13 +252,13 @@ def representation_of(parameters: Mapping[str, Any], count: int) -> Representati
     return kind(count, parameters.get("segment") or 1)
 
 
-def power_of_two(low: Numbers, high: Numbers) -> Numbers:
+def power_of_two(low: Floats, high: Floats) -> Floats:
     """A divisor that brings values between these bounds near 1 and changes none of their digits."""
     largest = np.maximum(np.abs(low), np.abs(high))
     return np.asarray(np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1))
 
 
-def _above_lowest(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+def _above_lowest(rows: Floats) -> tuple[Floats, Flags]:
     """How far each value is above the lowest of its row, and which rows are constant.
 
     The unit lets no square overflow. Near values have exact differences: a small spread far from 0 keeps all
@@ -265,12 +266,12 @@ def _above_lowest(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
     """
     low, high = rows.min(axis=-1, keepdims=True), rows.max(axis=-1, keepdims=True)
     unit = power_of_two(low, high)
-    above: Numbers = rows / unit
+    above: Floats = rows / unit
     above -= low / unit
     return above, low == high
 
 
-def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+def envelopes(matrix: Floats, group: Ints) -> tuple[Floats, Floats]:
     """Per group, numbered from 0, the lowest and highest value at each instant; -1 is in no group."""
     order = np.argsort(group)
     order = order[np.searchsorted(group[order], 0) :]
@@ -286,7 +287,7 @@ def envelopes(matrix: Numbers, group: NDArray[np.int64]) -> tuple[Numbers, Numbe
     return low + 0.0, high + 0.0
 
 
-def rounded_outward(low: Numbers, high: Numbers, digits: int) -> tuple[Numbers, Numbers]:
+def rounded_outward(low: Floats, high: Floats, digits: int) -> tuple[Floats, Floats]:
     """Bounds with few significant digits that still contain the given ones.
 
     The lower goes down and the upper up, each to its own `digits` significant digits, so that a bound need
@@ -299,7 +300,7 @@ def rounded_outward(low: Numbers, high: Numbers, digits: int) -> tuple[Numbers, 
     return _down(np.asarray(low, np.float64), digits), -_down(-np.asarray(high, np.float64), digits) + 0.0
 
 
-def _down(values: Numbers, digits: int) -> Numbers:
+def _down(values: Floats, digits: int) -> Floats:
     """The nearest number of few digits that is not above; the value itself if there is no such number."""
     size = np.abs(values)
     usual = (size > _POWERS[-_MOST]) & (size < _POWERS[_MOST])
@@ -313,7 +314,7 @@ def _down(values: Numbers, digits: int) -> Numbers:
     up, down = _POWERS[np.maximum(exponent, 0)], _POWERS[np.maximum(-exponent, 0)]
     nearest = np.rint(np.where(usual, values, 0.0) / up * down)
     rounded = nearest / down * up
-    result: Numbers = np.where(rounded > values, (nearest - 1) / down * up, rounded)
+    result: Floats = np.where(rounded > values, (nearest - 1) / down * up, rounded)
     # Rare: sizes beyond the exact powers of ten go one by one, by decimals.
     for index in zip(*np.nonzero(~usual & (size > 0)), strict=True):
         value = float(values[index])

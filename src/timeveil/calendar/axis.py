@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from timeveil.calendar import civil as calendar
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, HOUR, LAST, PER_SECOND, Ints, as_ints
+from timeveil.calendar.civil import AFTER, BEFORE, DAY, FIRST, HOUR, LAST, PER_SECOND, as_ints
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.roles import Derived
 from timeveil.errors import InputError, ParameterError

@@ -13,11 +13,10 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
-import numpy.typing as npt
 
+from timeveil.domain.arrays import Ints
 from timeveil.errors import ParameterError, raising
 
-Ints = npt.NDArray[np.int64]
 Clock = Literal["civil", "seconds", "months", "any"]
 """The number line of a granularity: civil seconds, or seconds or months since a start."""
 

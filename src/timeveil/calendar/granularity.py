@@ -20,7 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from timeveil.calendar.civil import AFTER, BEFORE, GAP, Clock, Ints, as_ints, bad_calendar
+from timeveil.calendar.civil import AFTER, BEFORE, GAP, Clock, as_ints, bad_calendar
+from timeveil.domain.arrays import Ints
 from timeveil.domain.judgement import as_dict as plain_data
 
 __all__ = ["GAP", "Granularity"]

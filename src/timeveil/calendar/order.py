@@ -12,11 +12,11 @@ from functools import cached_property, lru_cache
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
-from timeveil.calendar.civil import AFTER, BEFORE, DAY, GAP, Ints, as_ints, year_start
+from timeveil.calendar.civil import AFTER, BEFORE, DAY, GAP, as_ints, year_start
 from timeveil.calendar.granularity import Granularity, Rule
 from timeveil.calendar.rules import Everything
+from timeveil.domain.arrays import Flags, Ints
 
 _WINDOW = (int(year_start(as_ints(1990))) * DAY, int(year_start(as_ints(2410))) * DAY)
 _YEAR = 366 * DAY
@@ -74,15 +74,15 @@ class Order:
         return tuple(self.granularities[j] for j in np.flatnonzero(self._edges[self._position[g.name]]))
 
     @cached_property
-    def _edges(self) -> npt.NDArray[np.bool_]:
+    def _edges(self) -> Flags:
         """The transitive reduction; of two that cut time in the same way the one named first is the finer."""
         every = self.granularities
         finer = np.array([[g is not h and is_finer_than(g, h) for h in every] for g in every], np.bool_)
         # The upper triangle breaks ties between equals by position, so that the order has no cycle.
-        below: npt.NDArray[np.bool_] = finer & (~finer.T | np.triu(np.ones_like(finer), 1))
+        below: Flags = finer & (~finer.T | np.triu(np.ones_like(finer), 1))
         # An edge that two steps can replace has something between its ends.
         steps = below.astype(np.int64)
-        edges: npt.NDArray[np.bool_] = below & (steps @ steps == 0)
+        edges: Flags = below & (steps @ steps == 0)
         return edges
 
 

@@ -13,8 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from timeveil.calendar import civil
-from timeveil.calendar.civil import DAY, GAP, MINUTE, WEEK, Clock, Ints, as_ints
+from timeveil.calendar.civil import DAY, GAP, MINUTE, WEEK, Clock, as_ints
 from timeveil.calendar.granularity import Edges, Rule
+from timeveil.domain.arrays import Ints
 
 MONDAY, SUNDAY = -3 * DAY, -4 * DAY  # the Monday and the Sunday before 1970-01-01, as civil seconds
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from timeveil.calendar.axis import Offsets, clocks, published
 from timeveil.calendar.catalogue import unit_of
-from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, Ints, as_ints
+from timeveil.calendar.civil import DAY, FIRST, GAP, HOUR, LAST, MINUTE, WEEK, as_ints
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.rules import Steps
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import TimeAxis
 
 Gaps = Literal["error", "skip", "suppress", "next"]
@@ -146,11 +147,11 @@ class Timeline:
             return np.repeat(heads, np.diff(heads, append=len(self)))
         return np.repeat(np.append(heads, np.int32(-1))[code], counts)
 
-    def in_gaps(self, h: Granularity) -> npt.NDArray[np.bool_]:
+    def in_gaps(self, h: Granularity) -> Flags:
         """Which positions are in no granule of h, under every policy for gaps."""
         if not h.has_gaps:
             return np.zeros(len(self), np.bool_)
-        in_gaps: npt.NDArray[np.bool_] = h.index(self._civil) == GAP
+        in_gaps: Flags = h.index(self._civil) == GAP
         return in_gaps
 
     def granules_of(self, h: Granularity) -> Granules:

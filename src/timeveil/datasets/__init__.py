@@ -15,12 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.errors import ParameterError
 
 __all__ = ["baskets", "clinic_visits", "daily_cases", "hospital_stays", "load_curves"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Seed = int | np.random.Generator
 
 CLINIC_DAY = np.datetime64("2024-01-01", "D")  # a Monday

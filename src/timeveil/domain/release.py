@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.guarantee import Guarantee
 from timeveil.domain.judgement import Shown
 from timeveil.domain.relation import Relation
@@ -206,8 +206,6 @@ class Ledger:
     def __repr__(self) -> str:
         return f"<Ledger of a {self.model} release, {self.entries.num_rows} rows, private>"
 
-
-Ints = npt.NDArray[np.int64]
 
 WORD_BITS = 62  # of a number that rows are sorted by
 SAMPLE_ROWS = 1_000

@@ -15,6 +15,7 @@ import pyarrow as pa
 from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
@@ -31,7 +32,6 @@ ENGINES = {
 DAY = CATALOGUE["day"]
 DAY_SECONDS = 86_400
 
-Int64s = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Levels = Mapping[str, pa.Table]
 """Per generalised quasi-identifier a table `value`, `published`, one row per distinct value."""
@@ -101,7 +101,7 @@ class Held:
     `value` is an index into `values`, which has no order; null is a value.
     """
 
-    visit: Int64s
+    visit: Ints
     value: Codes
     values: pa.Array
 
@@ -118,10 +118,10 @@ class Cells:
 
     quasi: Codes
     position: Codes
-    rows: Int64s
+    rows: Ints
     cell: Codes
     person: Codes
-    visit_rows: Int64s
+    visit_rows: Ints
     values: Mapping[str, Codes]
     held: Mapping[str, Held]
 
@@ -135,7 +135,7 @@ class Recoded:
 
     step: Codes
     group: Codes
-    people: Int64s
+    people: Ints
 
 
 Step: TypeAlias = tuple[Granularity, Levels]
@@ -151,7 +151,7 @@ class Events(Protocol):
     def extent(self) -> tuple[int, int, int]:
         """First and last instant, and the widest tick (in instants) that divides them all."""
 
-    def observe(self, base: Ticks) -> Int64s:
+    def observe(self, base: Ticks) -> Ints:
         """Fix the base granularity; return the base granules that occur, in order."""
 
     def values(self, column: str) -> pa.Array:

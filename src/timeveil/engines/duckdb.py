@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
-from timeveil.engines import Codes, Int64s, Levels, Published, Tally, lookups, total
+from timeveil.engines import Codes, Levels, Published, Tally, lookups, total
 from timeveil.engines.memory import MemoryEvents
 from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
 from timeveil.errors import EngineError, ParameterError, raising
@@ -93,7 +94,7 @@ class DuckDBEvents(SqlEvents):
         self._duckdb.run(f"CREATE VIEW every_row AS SELECT file_row_number AS row, {selected} FROM {file}")
         super().__init__(relation, self._duckdb)
 
-    def observe(self, base: Ticks) -> Int64s:
+    def observe(self, base: Ticks) -> Ints:
         self._parted_for = None
         return super().observe(base)
 
@@ -141,7 +142,7 @@ class DuckDBEvents(SqlEvents):
         smallest = min((least for groups, least in sizes if groups), default=0)
         return Published(data, listed, data.num_rows, sum(groups for groups, _ in sizes), smallest)
 
-    def _parts(self, levels: Levels, *, complete: bool) -> Iterator[tuple[MemoryEvents, Int64s]]:
+    def _parts(self, levels: Levels, *, complete: bool) -> Iterator[tuple[MemoryEvents, Ints]]:
         """The parts of the table, in the order of what they publish, and the number of each of their rows.
 
         Only where they are `complete`, or nothing is generalised, they have the columns that nothing counts.

@@ -16,28 +16,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import SAMPLE_ROWS, Deferred, decode_dictionaries, row_keys, row_order
-from timeveil.engines import (
-    DAY,
-    Cells,
-    Codes,
-    Held,
-    Int64s,
-    Levels,
-    Published,
-    Recoded,
-    Step,
-    Tally,
-    of_whole_days,
-)
+from timeveil.engines import DAY, Cells, Codes, Held, Levels, Published, Recoded, Step, Tally, of_whole_days
 from timeveil.reading.encoding import combine, distinct, encode, encode_people, publish_values, whole
 from timeveil.reading.risks import Occurrences, occurrences
 
@@ -53,7 +41,7 @@ class MemoryEvents:
     def __init__(self, relation: Relation) -> None:
         self._relation, self._table = relation, relation.table
         counted, person, time = self._table, relation.respondent, relation.time
-        self._counted_rows: Int64s | None = None
+        self._counted_rows: Ints | None = None
         if counted[person].null_count or counted[time].null_count:
             valid = pc.and_(counted[person].is_valid(), counted[time].is_valid())
             self._counted_rows = np.flatnonzero(valid)
@@ -63,7 +51,7 @@ class MemoryEvents:
         self._ticks_per_instant, times = 1, counted[time]
         if pa.types.is_timestamp(times.type):
             self._ticks_per_instant = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[times.type.unit]
-            self._ticks: Int64s = whole(times).view(pa.int64()).to_numpy(zero_copy_only=False)
+            self._ticks: Ints = whole(times).view(pa.int64()).to_numpy(zero_copy_only=False)
         else:
             self._ticks = instants(relation.clock, times)
         self._person, self._person_room = encode_people(counted[person])
@@ -72,7 +60,7 @@ class MemoryEvents:
             name: encode(counted[name]) for name in (*relation.roles.quasi_columns, *relation.hidden)
         }
         self._position: Codes = np.empty(0, np.int32)
-        self._rows_at: Int64s = np.empty(0, np.int64)
+        self._rows_at: Ints = np.empty(0, np.int64)
         self._visits: dict[tuple[tuple[str, int], ...], tuple[Visits, Codes]] = {}
 
     def extent(self) -> tuple[int, int, int]:
@@ -90,7 +78,7 @@ class MemoryEvents:
         low, high = int(ticks.min()) // per_instant, int(ticks.max()) // per_instant
         return low, high, next(filter(divides, widths), 1)
 
-    def observe(self, base: Ticks) -> Int64s:
+    def observe(self, base: Ticks) -> Ints:
         self._visits.clear()
         granule = base.granule(self._ticks // self._ticks_per_instant)
         granules, self._position, self._rows_at = _numbered(granule)
@@ -216,7 +204,7 @@ class MemoryEvents:
             self._visits[key] = Visits.of(quasi, self._position, self._person, self._person_room)
         return self._visits[key]
 
-    def _build(self, parts: Sequence[tuple[Int64s, Granules, Levels]], *, stepped: bool = False) -> pa.Table:
+    def _build(self, parts: Sequence[tuple[Ints, Granules, Levels]], *, stepped: bool = False) -> pa.Table:
         """The published rows, ordered by what they say; each part has rows of one granularity and level."""
         roles, time = self._relation.roles, self._relation.time
         start, end = f"{time}_start", f"{time}_end"
@@ -254,9 +242,9 @@ class MemoryEvents:
 class Groups:
     """People and rows of every group in the order of (quasi code, granule), and the first cell of each."""
 
-    people: Int64s
-    rows: Int64s
-    heads: Int64s
+    people: Ints
+    rows: Ints
+    heads: Ints
 
     def of_cells(self, cells: int) -> Codes:
         """The group of each cell."""
@@ -291,8 +279,8 @@ class Visits:
 
     quasi: Codes
     position: Codes
-    rows: Int64s
-    visitors: Int64s
+    rows: Ints
+    visitors: Ints
     cell: Codes
     before: Codes
 
@@ -349,7 +337,7 @@ class Visits:
         coarser = Visits(self.quasi[heads], first[heads], groups.rows, groups.people, cell, before)
         return coarser, returns
 
-    def _runs(self, firsts: Codes) -> tuple[Codes, Int64s]:
+    def _runs(self, firsts: Codes) -> tuple[Codes, Ints]:
         """The first position of each cell's granule, and the first cell of each group."""
         first = firsts.take(self.position)
         # Cells are in the order of (quasi code, position), so a group is a run of them.
@@ -357,7 +345,7 @@ class Visits:
         begins[1:] = (first[1:] != first[:-1]) | (self.quasi[1:] != self.quasi[:-1])
         return first, np.flatnonzero(begins)
 
-    def within(self, inside: npt.NDArray[np.bool_]) -> Visits:
+    def within(self, inside: Flags) -> Visits:
         """Only visits at positions that are `inside`, as if nobody had come at another time."""
         if inside.all():
             return self
@@ -371,14 +359,14 @@ class Visits:
         return Visits(self.quasi[remain], position, self.rows[remain], self.visitors[remain], cell, before)
 
 
-def _previous(position: Codes, owner: Int64s) -> Codes:
+def _previous(position: Codes, owner: Ints) -> Codes:
     """The position one visit earlier, `NEVER` at the first visit of an owner."""
     before = np.full(position.size, NEVER, np.int32)
     before[1:] = np.where(owner[1:] == owner[:-1], position[:-1], NEVER)
     return before
 
 
-def _numbered(numbers: Int64s) -> tuple[Int64s, Codes, Int64s]:
+def _numbered(numbers: Ints) -> tuple[Ints, Codes, Ints]:
     """The distinct numbers in order, the index of each among them, and how often each occurs."""
     low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
     if high - low < numbers.size:  # a table over their range is no larger than they are

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Parts
-from timeveil.engines import Codes, Int64s, Levels, Published, lookups
+from timeveil.engines import Codes, Levels, Published, lookups
 from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError
 from timeveil.reading.in_place import ClusterRows
@@ -39,7 +40,7 @@ class SparkEvents(SqlEvents):
         self._stay, self._cluster, self._are_numbered = relation.data, relation.data.server, False
         super().__init__(relation, self._cluster)
 
-    def observe(self, base: Ticks) -> Int64s:
+    def observe(self, base: Ticks) -> Ints:
         granule = self._session.floored(f"(instant + {base.phase})", base.width)
         self._session.view(
             "events", f"SELECT *, {granule} AS granule, {self._structure()} AS structure FROM source"

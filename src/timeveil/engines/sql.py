@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from timeveil.calendar.civil import UNITS
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.roles import Roles
@@ -30,7 +31,6 @@ from timeveil.engines import (
     Cells,
     Codes,
     Held,
-    Int64s,
     Levels,
     Published,
     Recoded,
@@ -96,7 +96,7 @@ class SqlEvents:
         low, high, *fits = self._session.row(f"SELECT {ends}, {divides} FROM source")
         return low, high, next((w for w, fit in zip(widths, fits, strict=True) if fit), 1)
 
-    def observe(self, base: Ticks) -> Int64s:
+    def observe(self, base: Ticks) -> Ints:
         granule = self._session.floored(f"(instant + {base.phase})", base.width)
         self._session.view("events", f"SELECT *, {granule} AS granule FROM source")
         order = ", ".join(f"{name} NULLS LAST" for name in self._quasi)
@@ -114,7 +114,7 @@ class SqlEvents:
         self._table("cells", lookups.CELLS)
         return "cells"
 
-    def _observed(self, cells: str) -> Int64s:
+    def _observed(self, cells: str) -> Ints:
         sums = f"SELECT granule, CAST(sum(rows) AS BIGINT) AS rows FROM {cells} GROUP BY granule"
         counted = self._session.table(f"{sums} ORDER BY granule")
         self._granules, self._rows_at = (counted[name].to_numpy() for name in ("granule", "rows"))

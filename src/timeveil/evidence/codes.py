@@ -13,15 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
 from timeveil.errors import InputError, raising
 from timeveil.reading.files import UNLIMITED, too_large
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Codes: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 Piece = TypeVar("Piece", bound=tuple[Any, ...])
-Sides: TypeAlias = tuple[Integers, Integers, int]
+Sides: TypeAlias = tuple[Ints, Ints, int]
 """Codes of a column of the original, the same of the release, and how many codes there are."""
 _ROOM = 2**62
 _WORD_BITS = 62
@@ -32,7 +32,7 @@ _ROWS_AT_ONCE = 1 << 20
 class Coded:
     """A column as `values[codes]`; a null is a value like any other and has a code."""
 
-    codes: Integers
+    codes: Ints
     values: pa.Array
 
     @property
@@ -184,7 +184,7 @@ def same_values(first: pa.ChunkedArray, second: pa.ChunkedArray) -> bool:
     return np.array_equal(counts[0], counts[1])
 
 
-def fold(columns: Iterable[tuple[Integers, int]], rows: int) -> tuple[Integers, int]:
+def fold(columns: Iterable[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
     """One code per combination of codes, from 0 without holes, and the number of combinations.
 
     >>> import numpy as np
@@ -234,7 +234,7 @@ def differing(columns: Sequence[Sides]) -> tuple[int, int]:
     return surplus, missing
 
 
-def ranked(values: Integers) -> tuple[Integers, Integers]:
+def ranked(values: Ints) -> tuple[Ints, Ints]:
     """The distinct values in order, and the index of each row's value among them.
 
     >>> import numpy as np
@@ -262,13 +262,13 @@ def ranked(values: Integers) -> tuple[Integers, Integers]:
     return ordered[fresh] + low, index
 
 
-def distinct(values: Integers) -> Integers:
+def distinct(values: Ints) -> Ints:
     """The distinct values, sorted: on a million codes faster than the hashing of `np.unique`."""
     ordered = np.sort(values)
     return ordered[changes(ordered)]
 
 
-def changes(*columns: Codes) -> npt.NDArray[np.bool_]:
+def changes(*columns: Codes) -> Flags:
     """Where a row differs from the one before; the first row does."""
     changed = np.zeros(len(columns[0]), dtype=bool)
     changed[:1] = True
@@ -282,12 +282,12 @@ def narrow(codes: Codes, size: int) -> Codes:
     return codes.astype(np.int32 if size < 2**31 else np.int64, copy=False)
 
 
-def all_zero(count: int) -> Integers:
+def all_zero(count: int) -> Ints:
     """Zeros that take no memory."""
     return np.broadcast_to(np.int64(0), count)
 
 
-def distinct_pairs(first: Integers, second: Integers, size: int) -> tuple[Integers, Integers, Integers]:
+def distinct_pairs(first: Ints, second: Ints, size: int) -> tuple[Ints, Ints, Ints]:
     """Each (first, second) that occurs, sorted, with its count; `size` is above every second."""
     ordered = np.sort(first * size + second)
     heads = np.flatnonzero(changes(ordered))

@@ -18,17 +18,17 @@ from functools import lru_cache, partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import of_dates
 from timeveil.calendar.civil import DAY, as_ints, year_start
 from timeveil.calendar.granularity import Granularity
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError, RolesError, raising
-from timeveil.evidence.codes import Integers, encode, plain_type
+from timeveil.evidence.codes import encode, plain_type
 from timeveil.evidence.published import classes_of
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -46,7 +46,6 @@ _MICROSECOND, _SECOND = dt.timedelta(microseconds=1), 1_000_000
 _EVER = (-(2**61), 2**61)
 _MOST_SETS = 32
 _VALUES = (str, bytes, int, float, Decimal, dt.date, dt.time, dt.timedelta, np.generic, pa.Scalar)
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +83,7 @@ class Alternatives:
             marks |= np.int64(1 << number) * (True if mask is None else np.asarray(mask))
         return pa.array(marks)
 
-    def shares(
-        self, labels: Mapping[str, pa.ChunkedArray], marks: Integers, levels: Mapping[str, str]
-    ) -> Floats:
+    def shares(self, labels: Mapping[str, pa.ChunkedArray], marks: Ints, levels: Mapping[str, str]) -> Floats:
         """Per class of marked rows its share that meets a set: expected, certain and possible.
 
         `levels` are those of the labels where they are not the same for all rows. Sets are taken to be

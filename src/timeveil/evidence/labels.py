@@ -5,8 +5,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode, fold, mismatch
-from timeveil.evidence.conditions import EXACT, Alternatives, Floats, period_of, share_of
+from timeveil.domain.arrays import Floats, Ints
+from timeveil.evidence.codes import Coded, distinct_pairs, encode, fold, mismatch
+from timeveil.evidence.conditions import EXACT, Alternatives, period_of, share_of
 from timeveil.evidence.published import Evidence
 from timeveil.reading.columns import without_nan
 from timeveil.reading.table import moments
@@ -50,7 +51,7 @@ class LabelledEvidence(Evidence):
             matrix[row, list(contents.get(text, ()))] = 1.0
         return matrix
 
-    def wrong_labels(self, name: str, value: Integers, labels: Coded) -> int:
+    def wrong_labels(self, name: str, value: Ints, labels: Coded) -> int:
         """How many pairs of a value and the label it is published with do not fit, by mapping or by words."""
         pairs = distinct_pairs(value, labels.codes, max(labels.size, 1))
         texts, contents, wrong = self.texts(name), self.contents(name), 0
@@ -64,7 +65,7 @@ class LabelledEvidence(Evidence):
             wrong += code not in contents.get(text, ()) or not share_of(level, text, meaning)[-1]
         return wrong
 
-    def bits_of(self, name: str, value: Integers, labels: Coded, everyone: Integers) -> float:
+    def bits_of(self, name: str, value: Ints, labels: Coded, everyone: Ints) -> float:
         """What rows lose on average, in bits: of everyone under their label, those with their value."""
         often = np.bincount(everyone, minlength=self.original_column(name).size)
         under = self.contains(name, labels.values) @ often

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import Progress, silent
@@ -29,7 +29,6 @@ Moment: TypeAlias = dt.date | dt.datetime | str | int | None
 Instant: TypeAlias = int | Fraction
 Bound = TypeVar("Bound", int, Instant)
 Computed = TypeVar("Computed")
-Mask: TypeAlias = npt.NDArray[np.bool_]
 _EPOCH = dt.datetime.fromtimestamp(0, dt.UTC).replace(tzinfo=None)
 _PARTIAL_ROWS = 1_000_000
 ROOMS_WITH_LEDGER = 4
@@ -166,13 +165,13 @@ def classes_of(
     return counts if each else _total(counts, names)
 
 
-def marked_rows(release: Release, mark: Callable[[pa.RecordBatch], pa.Array], chosen: Mask) -> pa.Table:
+def marked_rows(release: Release, mark: Callable[[pa.RecordBatch], pa.Array], chosen: Flags) -> pa.Table:
     """Of the rows of a release that are not marked 0, in order, those that are chosen."""
     batches = [batch.filter(pc.not_equal(mark(batch), 0)) for batch in release.batches()]
     return pa.Table.from_batches(batches, schema=schema_of(release)).filter(pa.array(chosen))
 
 
-def _run_heads(columns: Sequence[pa.Array], rows: int) -> npt.NDArray[np.int64]:
+def _run_heads(columns: Sequence[pa.Array], rows: int) -> Ints:
     """Where rows begin that are equal bit by bit: sorted ones follow each other, and need no hashing."""
     begins = np.zeros(rows, np.bool_)
     begins[:1] = True
@@ -330,10 +329,10 @@ class RowOrder:
         findings.expect("row-order", not self.wrong, rows=self.wrong)
 
 
-def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Mask, Mask]:
+def compared_rows(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[Flags, Flags]:
     """Where the row of `before` sorts after that of `after`, and where the two are equal."""
-    undecided: Mask = np.ones(before.num_rows, dtype=bool)
-    wrong: Mask = np.zeros(before.num_rows, dtype=bool)
+    undecided: Flags = np.ones(before.num_rows, dtype=bool)
+    wrong: Flags = np.zeros(before.num_rows, dtype=bool)
     for name in names:
         if not undecided.any():
             break
@@ -361,7 +360,7 @@ def _comparable(column: pa.ChunkedArray) -> list[pa.Array]:
     return [pa.concat_arrays(column.chunks)]
 
 
-def _compared(before: pa.Array, after: pa.Array) -> tuple[Mask, Mask]:
+def _compared(before: pa.Array, after: pa.Array) -> tuple[Flags, Flags]:
     """Where the value before is greater, and where the two are equal."""
     same = np.array(pc.fill_null(pc.equal(before, after), False))
     if before.null_count:

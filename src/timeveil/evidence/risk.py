@@ -9,25 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import Integers, distinct_pairs
-from timeveil.evidence.published import Evidence, Mask, columns_of
+from timeveil.evidence.codes import distinct_pairs
+from timeveil.evidence.published import Evidence, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _FEWEST = 20
 # Chances are sums of a few quotients: equal ones may differ in their last digits.
 _ROUNDING = 1e-9
 
 
-def withheld_by(evidence: Evidence, withheld: Mask, rows: Integers | slice = slice(None)) -> dict[str, float]:
+def withheld_by(evidence: Evidence, withheld: Flags, rows: Ints | slice = slice(None)) -> dict[str, float]:
     """Per published column the largest share withheld of the people or rows that have one value.
 
     `rows` are the original rows that have their values. Values that fewer than 20 have do not count: a rare
@@ -83,7 +83,7 @@ class Risk(Chances):
 
     KEYS: ClassVar = ("worst", "mean", "pinned", "out_of_reach", "quantiles as candidates")
 
-    candidates: Integers
+    candidates: Ints
     weight: Floats
 
     @property
@@ -143,7 +143,7 @@ class Posterior(Chances):
         """Share of people whose value is known for certain."""
         return share(self.chance > 1 - _ROUNDING, self.weight)
 
-    def only(self, mask: Mask) -> Posterior:
+    def only(self, mask: Flags) -> Posterior:
         """The entries that a mask selects."""
         return Posterior(self.chance[mask], self.weight[mask])
 

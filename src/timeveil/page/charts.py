@@ -11,15 +11,14 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import Order
+from timeveil.domain.arrays import Ints
 from timeveil.page import svg
 from timeveil.page.svg import LEFT, ORIGINAL, RELEASE, RIGHT, WIDTH, Panel, Picture
 from timeveil.page.wording import percent, shortened
 
-Integers = NDArray[np.int64]
 _MARGIN, _LONGEST_NAME = 24, 44
 _DISTINCT_SIZES = 12  # up to so many have a bar each; more are counted in ranges that double
 _COLUMNS = 60  # at most this many columns fit side by side; more are added up
@@ -99,7 +98,7 @@ def grouped_bars(
 
 
 def column_chart(
-    title: str, subtitle: str, places: Integers, numbers: Integers, ends: tuple[str, str], unit: str
+    title: str, subtitle: str, places: Ints, numbers: Ints, ends: tuple[str, str], unit: str
 ) -> Picture:
     """Numbers at their places from left to right; neighbours are added up where there are too many."""
     first = int(places.min())
@@ -164,7 +163,7 @@ def pair_chart(
     return Picture(title, description, 400, tuple(body))
 
 
-def size_chart(title: str, subtitle: str, sizes: Integers, least: int, unit: str) -> Picture | None:
+def size_chart(title: str, subtitle: str, sizes: Ints, least: int, unit: str) -> Picture | None:
     """How many groups have each size; where sizes differ widely, ranges from `least` on that double.
 
     >>> size_chart("Groups", "", np.array([5, 6, 11, 30]), 5, "row").description

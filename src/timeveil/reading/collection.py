@@ -19,14 +19,14 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, RolesError
 from timeveil.reading.columns import column_error, decoded, is_list, plain, refuse_rows
-from timeveil.reading.encoding import Flags, Floats, distinct, encode, numbers, refuse_unusable
+from timeveil.reading.encoding import distinct, encode, numbers, refuse_unusable
 from timeveil.reading.spellings import normal_form
 from timeveil.reading.table import read
 
@@ -34,7 +34,6 @@ Fill = Literal["forward", "linear", "drop"]
 SPARSEST = 20
 """With more cells than this per value, people hardly share instants, and the matrix would be nearly empty."""
 _CHOOSE_FILL = 'choose what to do with {fill="forward"}, {fill="linear"} or {fill="drop"}'
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

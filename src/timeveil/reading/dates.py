@@ -21,13 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from timeveil.calendar.civil import DAY
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.errors import ParameterError
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 DAY_MS = DAY * 1000
 UNDECIDED = "day/month/year or month/day/year"
 DAY_FIRST, MONTH_FIRST = "day/month/year", "month/day/year"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError
 from timeveil.reading.columns import (
@@ -23,8 +24,6 @@ from timeveil.reading.columns import (
 )
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 CODE_ROOM = 2**31 - 1
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -108,7 +107,7 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
     return coded.codes, len(coded.values)
 
 
-def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(numbers: Ints) -> Ints:
     """The different numbers, sorted; on many, a fraction of what the hash table of `np.unique` takes.
 
     >>> distinct(np.array([3, 1, 3])).tolist()

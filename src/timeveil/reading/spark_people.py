@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.roles import Roles, require_roles
 from timeveil.domain.stored import Part, Parts
@@ -27,7 +27,6 @@ from timeveil.reading.spellings import PLAIN_TEXT
 
 _NUMBERS = ("int2", "int4", "int8", "float4", "float8", "decimal")
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

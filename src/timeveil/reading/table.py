@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import Derived, Roles, require_roles
@@ -27,7 +28,7 @@ from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_fi
 from timeveil.errors import ParameterError, RolesError, TimeveilError, raising
 from timeveil.reading import columns
 from timeveil.reading.columns import DecimalCommas, FaultyRows, decoded_fields, emptied, fit, without_nan
-from timeveil.reading.dates import DAY_MS, FIRST_COMPACT, Flags, Ints
+from timeveil.reading.dates import DAY_MS, FIRST_COMPACT
 from timeveil.reading.encoding import Coded, encode
 from timeveil.reading.files import Source, temporary_file_error
 from timeveil.reading.sources import Form, open_source

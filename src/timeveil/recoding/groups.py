@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.errors import InputError, raising
 from timeveil.reading.columns import decoded, without_nan
 from timeveil.recoding import STAR, Hierarchy, bad_hierarchy, hierarchy_from
 
-Ints = npt.NDArray[np.int64]
 EXACT = "value"  # the level of labels that are values
 WIDTHS = (5, 10, 20, 100, 1_000, 10_000, 100_000, 1_000_000)
 PERIODS = ("month", "year", "decade")
@@ -168,7 +167,7 @@ def partition(
 
 def deepest(path: Ints, depth: int) -> int:
     """The finest level at which all records of a group have one label: to show it divides nothing."""
-    same: npt.NDArray[np.bool_] = (path[depth:] == path[depth:, :1]).all(axis=1)
+    same: Flags = (path[depth:] == path[depth:, :1]).all(axis=1)
     return depth + (len(same) if same.all() else int(same.argmin())) - 1
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from timeveil.calendar.granularity import GAP
+from timeveil.domain.arrays import Ints
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError, spell
-from timeveil.evidence.codes import Integers, encode
+from timeveil.evidence.codes import encode
 
 REFUSED = (InputError, RolesError, ParameterError)
 """What is wrong with a record, and not with the service."""
@@ -128,7 +129,7 @@ def sifted(
     return accepted
 
 
-def forms_of(times: Sequence[str | None]) -> Integers:
+def forms_of(times: Sequence[str | None]) -> Ints:
     """A number for how each time is written: those of one form are read alike, however many are together.
 
     >>> forms_of(["2024-03-31", "7", None, "2024-04-01"]).tolist()

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,13 +16,13 @@ from timeveil.calendar.axis import instants, ticks
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps, Timeline, base_for
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
 from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.codes import (
     Coded,
-    Integers,
     align,
     all_zero,
     column_of,
@@ -38,7 +37,6 @@ from timeveil.evidence.codes import (
 from timeveil.evidence.published import CountedRows, counted_rows, promised, schema_of
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 
-Mask = npt.NDArray[np.bool_]
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
 LOWEST, HIGHEST = -(2**61), 2**61
 WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
@@ -52,11 +50,11 @@ class Granules:
     gap of the calendar were moved to the next granule, the end of the granule before.
     """
 
-    start: Integers
-    end: Integers
-    reach: Integers
+    start: Ints
+    end: Ints
+    reach: Ints
 
-    def containing(self, moments: Integers) -> Integers:
+    def containing(self, moments: Ints) -> Ints:
         """Index of the granule that a row of each instant is published in; -1 where there is none."""
         if not len(self.start):
             return np.full(len(moments), -1, dtype=np.int64)
@@ -73,14 +71,14 @@ class People:
     """
 
     axis: TimeAxis
-    person: Integers
+    person: Ints
     people: int
-    tick: Integers
+    tick: Ints
     per_instant: int
-    complete: Mask
+    complete: Flags
 
     @cached_property
-    def moment(self) -> Integers:
+    def moment(self) -> Ints:
         return self.tick if self.per_instant == 1 else self.tick // self.per_instant
 
     @cached_property
@@ -150,14 +148,14 @@ class Evidence(ReleaseEvidence):
         return self.rows.classes
 
     @cached_property
-    def class_step(self) -> Integers:
+    def class_step(self) -> Ints:
         """The index in `steps` of each class."""
         if not self.stepped:
             return np.zeros(len(self.classes), np.int64)
         return np.asarray(self.classes.columns[-2], np.int64) - 1
 
     @cached_property
-    def bounds(self) -> tuple[Integers, Integers]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """Start and end of each class, as instants."""
         start, end = self.classes.columns[-4:-2] if self.stepped else self.classes.columns[-3:-1]
         return bounds_of(self.axis, start, end)
@@ -168,12 +166,12 @@ class Evidence(ReleaseEvidence):
         return granules_of(self.release, *self.bounds)
 
     @cached_property
-    def class_granule(self) -> Integers:
+    def class_granule(self) -> Ints:
         """Per class the index of its granule in `granules`."""
         return find_pairs(self.granules, self.bounds)
 
     @cached_property
-    def run_granule(self) -> Integers:
+    def run_granule(self) -> Ints:
         """Per run of published rows the index of its granule in `granules`."""
         start, end = (encode(self.rows.runs.column(len(self.quasi) + place)) for place in (1, 2))
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
@@ -186,31 +184,31 @@ class Evidence(ReleaseEvidence):
         return people_of(self.private.original)
 
     @cached_property
-    def retained(self) -> Mask:
+    def retained(self) -> Flags:
         """The original rows that the ledger does not list as withheld."""
         return np.asarray(column_of(self.private.entries, "group").is_valid())
 
     @cached_property
-    def granule(self) -> Integers:
+    def granule(self) -> Ints:
         """Index of the granule that admits each original row; -1 without a time or such a granule."""
         if self.stepped:
             return self._readings[1]
         return np.where(self.people.complete, self.granules.containing(self.people.moment), -1)
 
     @cached_property
-    def step(self) -> Integers:
+    def step(self) -> Ints:
         """Index of the step that each original row is read at; -1 at none."""
         return self._readings[0] if self.stepped else all_zero(len(self.people.person))
 
     @cached_property
-    def cells(self) -> tuple[Integers, Integers]:
+    def cells(self) -> tuple[Ints, Ints]:
         """The cell of each original row, its quasi-identifiers at an instant, and a row of each cell."""
         quasi, (times, time) = self.folded(self.quasi), ranked(self.people.moment)
         cell, cells = fold([(quasi, int(quasi.max(initial=0)) + 1), (time, len(times))], len(quasi))
         return cell, example_of(cell, cells)
 
     @cached_property
-    def _readings(self) -> tuple[Integers, Integers]:
+    def _readings(self) -> tuple[Ints, Ints]:
         """Per original row the first step one of whose published classes admits it, and its granule there."""
         cell, example = self.cells  # rows of a cell are read alike
         step, granule = np.full((2, len(example)), -1, np.int64)
@@ -222,7 +220,7 @@ class Evidence(ReleaseEvidence):
         complete = self.people.complete
         return np.where(complete, step[cell], -1), np.where(complete, granule[cell], -1)
 
-    def admitted(self, number: int, rows: Integers) -> Integers:
+    def admitted(self, number: int, rows: Ints) -> Ints:
         """The class of a step whose label and granule some original rows fit; -1 where there is none."""
         classes = np.flatnonzero(self.class_step == number)
         if not (len(classes) and len(rows)):
@@ -272,13 +270,13 @@ class Evidence(ReleaseEvidence):
             labels[name] = Coded(merged.codes[codes], merged.values)
         return labels
 
-    def levels_of(self, name: str) -> list[tuple[Mapping[str, Any] | None, Mask]]:
+    def levels_of(self, name: str) -> list[tuple[Mapping[str, Any] | None, Flags]]:
         """The levels that a quasi-identifier is published at, None for its values, and the steps of each."""
         stated = [step["levels"].get(name) for step in self.steps]
         levels = [level for number, level in enumerate(stated) if level not in stated[:number]]
         return [(level, np.array([other == level for other in stated])) for level in levels]
 
-    def labels_at(self, name: str, level: Any, of: tuple[Coded, Mask] | None = None) -> Coded:
+    def labels_at(self, name: str, level: Any, of: tuple[Coded, Flags] | None = None) -> Coded:
         """What the values of a quasi-identifier, or `of` those kept, are published as; themselves at none."""
         mapping, (original, kept) = self.private.mappings.get(name), of or (self.quasi[name], self.retained)
         if mapping is None or (self.stepped and level is None):
@@ -298,7 +296,7 @@ class Evidence(ReleaseEvidence):
     # Where each original row was published.
 
     @cached_property
-    def published(self) -> Mask:
+    def published(self) -> Flags:
         """The original rows that are in the release; a ledger of another release is refused."""
         original, manifest = self.private.original, self.release.manifest
         for role, names in roles_of(original).items():
@@ -309,37 +307,37 @@ class Evidence(ReleaseEvidence):
             numbers = f"the ledger lists {listed:,} and its original has {original.rows:,}"
             raise mismatch(f"the release was made from {counts['rows_read']:,} rows; {numbers}")
         # A row without a person or a time has no granule, so it is not published either.
-        published: Mask = self.retained & (self.granule >= 0)
+        published: Flags = self.retained & (self.granule >= 0)
         if (count := int(published.sum())) != counts["rows"]:
             raise mismatch(f"the ledger places {count:,} rows in the release, which has {counts['rows']:,}")
         give_back_memory()  # columns that were read, and are codes by now
         return published
 
     @cached_property
-    def label_code(self) -> Integers:
+    def label_code(self) -> Ints:
         """A number per combination of published quasi-identifiers, for each original row."""
         return self.folded(self.labels)
 
-    def folded(self, columns: Mapping[str, Coded]) -> Integers:
+    def folded(self, columns: Mapping[str, Coded]) -> Ints:
         """A number per combination of values in some columns of the original rows."""
         return fold([(c.codes, c.size) for c in columns.values()], self.private.original.rows)[0]
 
     @cached_property
-    def group(self) -> tuple[Integers, int]:
+    def group(self) -> tuple[Ints, int]:
         """The number of each published row's class, and how many classes there are."""
         labels, granule, step = (part[self.published] for part in (self.label_code, self.granule, self.step))
         sizes = int(labels.max(initial=0)) + 1, len(self.granules.start), len(self.steps)
         return fold(list(zip((labels, granule, step), sizes, strict=True)), len(labels))
 
 
-def example_of(codes: Integers, count: int) -> Integers:
+def example_of(codes: Ints, count: int) -> Ints:
     """A row of each code."""
     example = np.zeros(count, np.int64)
     example[codes] = np.arange(len(codes))
     return example
 
 
-def find_pairs(granules: Granules, pairs: Sequence[Integers]) -> Integers:
+def find_pairs(granules: Granules, pairs: Sequence[Ints]) -> Ints:
     """The index of each (start, end) among the granules."""
     sides = zip((granules.start, granules.end), pairs, strict=True)
     every = np.stack([np.concatenate(side) for side in sides], axis=1)
@@ -369,7 +367,7 @@ def people_of(relation: Relation) -> People:
     return People(axis, respondent.codes, respondent.size, tick, per_instant, timed & named)
 
 
-def observed(people: People, levels: Sequence[Granularity], gaps: Gaps) -> tuple[Timeline, Integers]:
+def observed(people: People, levels: Sequence[Granularity], gaps: Gaps) -> tuple[Timeline, Ints]:
     """The times that occur, as finely as the granularities need, and the position of each complete row."""
     moment = people.moment[people.complete]
     low, high = (int(moment.min()), int(moment.max())) if len(moment) else (0, 0)
@@ -378,7 +376,7 @@ def observed(people: People, levels: Sequence[Granularity], gaps: Gaps) -> tuple
     return Timeline(people.axis, base, times, gaps), position
 
 
-def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Integers, Integers]:
+def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> tuple[Ints, Ints]:
     """Published starts and ends as instants; a missing one is beyond every instant."""
     bounds = np.full(len(start), LOWEST), np.full(len(end), HIGHEST)
     for moments, column in zip(bounds, (start, end), strict=True):
@@ -386,7 +384,7 @@ def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> t
     return bounds
 
 
-def granules_of(release: Release, start: Integers, end: Integers) -> Granules:
+def granules_of(release: Release, start: Ints, end: Ints) -> Granules:
     """The distinct granules among these bounds."""
     (starts, at_start), (ends, at_end) = ranked(start), ranked(end)
     pairs = distinct(at_start * len(ends) + at_end)

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Ledger, Release
 from timeveil.errors import TimeveilError, raising
 from timeveil.evidence import codes
-from timeveil.evidence.codes import Coded, Integers, align, column_of, encode, encode_values, fold, ranked
+from timeveil.evidence.codes import Coded, align, column_of, encode, encode_values, fold, ranked
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import classes_of, schema_of
 from timeveil.models.stream.parameters import reach_of
 from timeveil.models.stream.slots import NOWHERE, SlotLine, line_of
 
-Mask = npt.NDArray[np.bool_]
 LEDGER_FAULTS = {
     "ledger:model": "the ledger is not that of this release",
     "columns:quasi": "the quasi columns are not those of the original",
@@ -42,21 +41,21 @@ class Buckets:
     is the sum of a bucket's counts, and `listed` marks the buckets of that table.
     """
 
-    slot: Integers
-    number: Integers
-    rows: Integers
-    size: Integers
-    listed: Mask
-    owner: Integers
+    slot: Ints
+    number: Ints
+    rows: Ints
+    size: Ints
+    listed: Flags
+    owner: Ints
     value: Coded
-    often: Integers
+    often: Ints
 
     @property
-    def counterfeits(self) -> Integers:
+    def counterfeits(self) -> Ints:
         """The number of values of each bucket that no record has."""
         return self.size - self.rows
 
-    def index(self, slot: Integers, number: Integers) -> Integers:
+    def index(self, slot: Ints, number: Ints) -> Ints:
         """The index of each (slot, number), which must be a bucket of the release."""
         slots, numbers = np.unique(self.slot), np.unique(self.number)
         keys = np.searchsorted(slots, self.slot) * len(numbers) + np.searchsorted(numbers, self.number)
@@ -74,27 +73,27 @@ class Journeys:
     where there is no such column.
     """
 
-    origin: Integers
-    noted: Integers
-    slot: Integers
-    bucket: Integers
+    origin: Ints
+    noted: Ints
+    slot: Ints
+    bucket: Ints
     value: Coded
-    quasi: Integers
-    person: Integers
-    named: Mask
+    quasi: Ints
+    person: Ints
+    named: Flags
 
     @property
-    def published(self) -> Mask:
+    def published(self) -> Flags:
         return np.not_equal(self.slot, NOWHERE)
 
     @property
-    def complete(self) -> Mask:
+    def complete(self) -> Flags:
         """Records that have a slot, a sensitive value and, where there is such a column, a respondent."""
-        valued: Mask = np.asarray(self.value.values.is_valid())[self.value.codes]
+        valued: Flags = np.asarray(self.value.values.is_valid())[self.value.codes]
         return np.not_equal(self.origin, NOWHERE) & valued & self.named
 
     @property
-    def distance(self) -> Integers:
+    def distance(self) -> Ints:
         """The number of slots by which each published record was moved; 0 for the others."""
         return np.where(self.published & (self.origin != NOWHERE), self.slot - self.origin, 0)
 
@@ -224,7 +223,7 @@ class Evidence(LabelledEvidence):
             )
 
     @cached_property
-    def alone(self) -> Mask:
+    def alone(self) -> Flags:
         """Which original records are published in a bucket with counterfeits."""
         journeys, alone = self.journeys, np.zeros(len(self.journeys.slot), dtype=bool)
         if self.recurring == "invariant":
@@ -236,7 +235,7 @@ class Evidence(LabelledEvidence):
         return alone
 
     @cached_property
-    def counterfeits(self) -> tuple[Integers, Integers]:
+    def counterfeits(self) -> tuple[Ints, Ints]:
         """Per counterfeit the original record that shares its bucket, and the code of its value."""
         journeys, buckets, records = self.journeys, self.buckets, np.flatnonzero(self.alone)
         record_of = np.full(len(buckets.size), -1)
@@ -250,7 +249,7 @@ class Evidence(LabelledEvidence):
         return record[invented], code[released.codes[invented]]
 
     @cached_property
-    def packets(self) -> Integers | None:
+    def packets(self) -> Ints | None:
         """Per original record the number of its packet or -1; None where the ledger lists none."""
         if "packet" not in self.private.entries.schema.names:
             return None
@@ -287,7 +286,7 @@ class Evidence(LabelledEvidence):
         return self.journeys
 
 
-def least_packet_sizes(slot: Integers, value: Integers, promise: int) -> Integers:
+def least_packet_sizes(slot: Ints, value: Ints, promise: int) -> Ints:
     """Per record the least size of a packet of its slot, by the counts of the slot's values.
 
     That is the number promised, or, where a slot's commonest value leaves no room for it,
@@ -300,13 +299,13 @@ def least_packet_sizes(slot: Integers, value: Integers, promise: int) -> Integer
     return np.asarray(np.minimum(promise, size // most)[index], dtype=np.int64)
 
 
-def ineligible_slots(slot: Integers, value: Integers, l: int) -> int:
+def ineligible_slots(slot: Ints, value: Ints, l: int) -> int:
     """The number of slots in which a value is held by more than 1 in l records."""
     _, size, most = commonest(slot, value)
     return int((most * l > size).sum())
 
 
-def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Integers]:
+def commonest(group: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
     """The index of each record's group; the size of each group; how many hold its commonest value."""
     _, index = ranked(group)
     size = np.bincount(index)
@@ -316,11 +315,11 @@ def commonest(group: Integers, value: Integers) -> tuple[Integers, Integers, Int
     return index, size, most
 
 
-def number_of_pairs(first: Integers, second: Integers) -> tuple[Integers, int]:
+def number_of_pairs(first: Ints, second: Ints) -> tuple[Ints, int]:
     """Pairs of numbers as codes in their order, and how many different ones there are."""
     return fold(((index, len(values)) for values, index in map(ranked, (first, second))), len(first))
 
 
-def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
+def whole_numbers(column: pa.ChunkedArray | pa.Array) -> Ints:
     """Whole numbers; -1 for a missing one."""
     return np.asarray(pc.fill_null(column.cast(pa.int64()), -1)).astype(np.int64, copy=False)

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import clocks, instants
 from timeveil.calendar.civil import UNITS
 from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import Integers, encode
+from timeveil.evidence.codes import encode
 
 NOWHERE: int = GAP  # the number of anything that is not a slot
 _DAY = 86_400
@@ -41,7 +42,7 @@ class SlotLine:
     granularity: Granularity | None
     axis: TimeAxis
 
-    def numbers(self, slots: pa.ChunkedArray | pa.Array) -> Integers:
+    def numbers(self, slots: pa.ChunkedArray | pa.Array) -> Ints:
         """The number of each slot; `NOWHERE` for anything else."""
         coded = encode(slots)
         if self.granularity is None:
@@ -63,7 +64,7 @@ class SlotLine:
             return pa.array(slots)
         return pa.array(self.granularity.label(slots), pa.string())
 
-    def origins(self, times: pa.ChunkedArray) -> Integers:
+    def origins(self, times: pa.ChunkedArray) -> Ints:
         """The slot of each original time; `NOWHERE` where there is none."""
         valid = np.asarray(times.is_valid())
         slots, present = np.full(len(times), NOWHERE), times.drop_null()
@@ -94,7 +95,7 @@ def line_of(release: Release, kind: pa.DataType | None = None) -> SlotLine:
     return SlotLine(None if definition is None else Granularity.from_dict(dict(definition)), axis)
 
 
-def _search(granularity: Granularity, labels: pa.Array) -> Integers:
+def _search(granularity: Granularity, labels: pa.Array) -> Ints:
     """The granule with each label: granules near what the texts suggest are labelled and compared."""
     rule, texts = granularity.rule, labels.to_pylist()
     if granularity.clock == "any" or rule.extent is not None:

@@ -22,12 +22,13 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.axis import instants
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.stored import give_back_memory
 from timeveil.errors import ParameterError
-from timeveil.evidence.codes import Codes, Integers, all_zero, distinct, fold, narrow, ranked
+from timeveil.evidence.codes import Codes, all_zero, distinct, fold, narrow, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
-from timeveil.models.events.evidence import Evidence, Mask, example_of
+from timeveil.models.events.evidence import Evidence, example_of
 from timeveil.models.events.judges.downcoding import Downcoding, downcoding
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.judges.protected import expanded, learned, promise_of
@@ -134,7 +135,7 @@ def singled_out(evidence: Evidence) -> dict[str, float]:
     return {str(adversary.visits): _searched(scene, adversary)[1].pinned for adversary in known}
 
 
-def _searched(scene: _Scene, adversary: Adversary) -> tuple[Risk, Risk, Integers]:
+def _searched(scene: _Scene, adversary: Adversary) -> tuple[Risk, Risk, Ints]:
     """The risk before and after of those who are attacked, and a line with its known visits for each case."""
     targets, rng = distinct(scene.person), np.random.default_rng(adversary.seed)
     if adversary.sample is not None and adversary.sample < len(targets):
@@ -166,7 +167,7 @@ class _Visits:
         sizes = int(quasi.max(initial=0)) + 1, len(self.moments), people.people, int(kind.max(initial=0)) + 1
         visit, visits = fold(zip((quasi, when, person, kind), sizes, strict=True), len(complete))
         example = example_of(visit, visits)
-        self.published: Mask = np.zeros(visits, dtype=bool)
+        self.published: Flags = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
         self.example, self.quasi = narrow(complete[example], len(published)), narrow(quasi[example], sizes[0])
         self.when, self.person = narrow(when[example], sizes[1]), narrow(person[example], sizes[2])
@@ -212,20 +213,20 @@ class _Scene:
         sides = (0 * first, 0 * last + 1) if single else (first, last)
         self._granules = [narrow(side, len(granules.end) + 2) for side in sides]
 
-    def in_original(self, visits: Integers) -> Codes:
+    def in_original(self, visits: Ints) -> Codes:
         """The ranges of the crowd `original` whose people fit each of these visits."""
         when = self._visits.when[visits]
         return self.original.ranges(self._visits.quasi[visits], *(edge[when] for edge in self._moments))
 
-    def in_release(self, visits: Integers) -> Codes:
+    def in_release(self, visits: Ints) -> Codes:
         """The ranges of the crowd `released` whose people fit each of these visits."""
         when = self._visits.when[visits]
         return self.released.ranges(self._visits.label[visits], *(edge[when] for edge in self._granules))
 
 
 def _several_visits(
-    scene: _Scene, targets: Integers, adversary: Adversary, rng: np.random.Generator
-) -> tuple[Risk, Risk, Integers]:
+    scene: _Scene, targets: Ints, adversary: Adversary, rng: np.random.Generator
+) -> tuple[Risk, Risk, Ints]:
     visits = _draw(scene, targets, adversary.visits, rng)
     published = scene.published[visits]
     # A withheld visit is replaced by a published one of the same person, which adds no knowledge.
@@ -244,13 +245,13 @@ def _several_visits(
     return Risk(scene.original.in_all(*before), weight), Risk(fits, weight), usable
 
 
-def _draw(scene: _Scene, targets: Integers, number: int, rng: np.random.Generator) -> Integers:
+def _draw(scene: _Scene, targets: Ints, number: int, rng: np.random.Generator) -> Ints:
     """Per target `number` random visits, the last one repeated where a person has fewer."""
     chance, rows = rng.random(len(scene.person)), np.flatnonzero(np.isin(scene.person, targets))
     order = rows[np.lexsort((chance[rows], scene.person[rows]))]
     begins, ends = (np.searchsorted(scene.person[order], targets, side) for side in ("left", "right"))
     # A repeated visit adds no knowledge, so people with fewer visits need no case of their own.
-    visits: Integers = order[begins[:, None] + np.minimum(np.arange(number), (ends - begins - 1)[:, None])]
+    visits: Ints = order[begins[:, None] + np.minimum(np.arange(number), (ends - begins - 1)[:, None])]
     return visits
 
 
@@ -270,7 +271,7 @@ class Crowd:
             order = np.argsort(self._keys, kind="stable")
             self._keys, self._person = self._keys[order], person[order]
 
-    def _at(self, key: Codes, when: Codes) -> Integers:
+    def _at(self, key: Codes, when: Codes) -> Ints:
         return key.astype(np.int64) * self._ticks + when
 
     def ranges(self, key: Codes, low: Codes, high: Codes) -> Codes:
@@ -278,7 +279,7 @@ class Crowd:
         bounds = (np.searchsorted(self._keys, self._at(key, edge)) for edge in (low, high))
         return np.maximum.accumulate([narrow(bound, len(self._keys) + 1) for bound in bounds])
 
-    def in_each(self, first: Codes, last: Codes) -> Integers:
+    def in_each(self, first: Codes, last: Codes) -> Ints:
         """The number of different people in each range.
 
         Ranges may be in any order, but none may be strictly inside another; ranges of one tolerance never
@@ -293,7 +294,7 @@ class Crowd:
             people[batch] = people_in_ranges(person, *(bound - begin for bound in ranges))
         return people
 
-    def in_all(self, first: Codes, last: Codes) -> Integers:
+    def in_all(self, first: Codes, last: Codes) -> Ints:
         """The number of different people who are in every range of a case (a line of the arrays is a case).
 
         Each person in the shortest range of a case is looked up in the others, so that a case costs as many
@@ -305,7 +306,7 @@ class Crowd:
             people[low:high] = self._in_all(first[low:high], last[low:high], cost[low:high])
         return people
 
-    def _in_all(self, first: Codes, last: Codes, cost: Codes) -> Integers:
+    def _in_all(self, first: Codes, last: Codes, cost: Codes) -> Ints:
         shortest = first[np.arange(len(first)), (last - first).argmin(axis=1)]
         case, row = expanded(shortest, shortest + cost)
         pairs = distinct(case * self._people + self._person[row])
@@ -318,13 +319,13 @@ class Crowd:
         return np.bincount(case, minlength=len(first))
 
     @cached_property
-    def _rows(self) -> Integers:
+    def _rows(self) -> Ints:
         """Every (person, row), sorted, and one past all of them."""
         pairs = self._person.astype(np.int64) * len(self._keys) + np.arange(len(self._keys))
         return np.append(np.sort(pairs), np.iinfo(np.int64).max)
 
 
-def people_in_ranges(person: Codes, first: Codes, last: Codes) -> Integers:
+def people_in_ranges(person: Codes, first: Codes, last: Codes) -> Ints:
     """The number of different people in each range; neither bound ever decreases from range to range.
 
     A row is in a run of consecutive ranges. Of a person's runs, taken in row order, only the part beyond the

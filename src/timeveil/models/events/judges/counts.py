@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
+from timeveil.domain.arrays import Ints
 from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
     Coded,
-    Integers,
     Sides,
     align,
     differing,
@@ -31,7 +31,7 @@ from timeveil.models.events.judges import protected, recount, repeated
 from timeveil.models.events.judges.downcoding import check_decoys
 
 Numbers: TypeAlias = dict[str, int]
-Labels: TypeAlias = tuple[pa.Array, Integers, list[str | None]]
+Labels: TypeAlias = tuple[pa.Array, Ints, list[str | None]]
 """The values of a column; per pair of one of them and a label of it, the index of the value and the label."""
 
 
@@ -78,7 +78,7 @@ class Counts:
         return {"incomplete": int((retained & ~complete).sum()), "outside": outside}
 
     @cached_property
-    def _rows(self) -> Integers:
+    def _rows(self) -> Ints:
         """The rows that the ledger retains and a granule admits."""
         return np.flatnonzero(self._evidence.retained & (self._evidence.granule >= 0))
 
@@ -104,7 +104,7 @@ class Counts:
         return left.codes[self._rows], right.codes, left.size
 
     @cached_property
-    def _crowds(self) -> Integers:
+    def _crowds(self) -> Ints:
         """How many people are in each class."""
         people = self._evidence.people
         members, _, _ = distinct_pairs(self._classes[0], people.person[self._rows], people.people)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, distinct_pairs, fold, ranked
+from timeveil.evidence.codes import distinct_pairs, fold, ranked
 from timeveil.models.events.evidence import Evidence, observed
 from timeveil.models.events.judges.protected import breaking
 
@@ -104,7 +105,7 @@ def _bits_of_missing(evidence: Evidence, draw: np.random.Generator) -> float:
     return float(bits / max(total, 1))
 
 
-def labels_by_step(evidence: Evidence) -> list[Integers]:
+def labels_by_step(evidence: Evidence) -> list[Ints]:
     """Per step a number for what each original row would be published as there."""
     granularities = [evidence.granularity_of(step) for step in evidence.steps]
     timeline, position = observed(evidence.people, granularities, "skip")

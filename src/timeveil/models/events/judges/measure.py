@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
-from timeveil.evidence.codes import Integers, align, distinct, distinct_pairs, encode, ranked
+from timeveil.evidence.codes import align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
-from timeveil.evidence.risk import Floats, withheld_by
+from timeveil.evidence.risk import withheld_by
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, People, bounds_of, observed
 from timeveil.models.events.judges.protected import most_of
 from timeveil.models.events.judges.query import shares
@@ -108,7 +109,7 @@ def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:
     )
 
 
-def _widths(people: People, start: Integers, end: Integers) -> Floats:
+def _widths(people: People, start: Ints, end: Ints) -> Floats:
     """The widths of granules; an endless one is cut to the extent of the data."""
     start = np.where(start == LOWEST, people.extent[0], start)
     end = np.where(end == HIGHEST, people.extent[1], end)
@@ -157,10 +158,10 @@ def _bits(evidence: Evidence, widths: Floats) -> dict[str, float]:
 class Windows(NamedTuple):
     """Windows [low, high); `column` is a quasi-identifier's index or -1, `example` a row with its value."""
 
-    low: Integers
-    high: Integers
-    column: Integers
-    example: Integers
+    low: Ints
+    high: Ints
+    column: Ints
+    example: Ints
 
 
 def draw_windows(evidence: Evidence, windows: int, rng: np.random.Generator) -> Windows:
@@ -253,7 +254,7 @@ def commonest_sensitive(evidence: Evidence) -> dict[str, dict[str, float]]:
     return exposed
 
 
-def _largest(evidence: Evidence, value: Integers, size: int) -> Floats:
+def _largest(evidence: Evidence, value: Ints, size: int) -> Floats:
     """Per group the share of its most frequent value."""
     group, groups = evidence.group
     owner, _, often = distinct_pairs(group, value, size)

@@ -14,20 +14,21 @@ import numpy as np
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import at_least
+from timeveil.domain.arrays import Ints
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence import risk
-from timeveil.evidence.codes import Integers, column_of, encode, fold, ranked
+from timeveil.evidence.codes import column_of, encode, fold, ranked
 from timeveil.evidence.published import require
 from timeveil.models.events.evidence import example_of, observed, people_of
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.judges.recount import Visits, visits_of
 from timeveil.models.events.parameters import Adversary
 
-SPREAD: Mapping[str, Callable[[Integers], Any]] = {
+SPREAD: Mapping[str, Callable[[Ints], Any]] = {
     "min": np.min,
     "median": np.median,
     "mean": np.mean,
@@ -137,7 +138,7 @@ def profile(
     )
 
 
-def _risk(name: str, k: int, groups: Visits, rows_of_person: Integers) -> GranularityRisk:
+def _risk(name: str, k: int, groups: Visits, rows_of_person: Ints) -> GranularityRisk:
     people = groups.people
     crowds = people[groups.cell]
     alone, below = (np.count_nonzero(np.bincount(groups.owners[crowds < least])) for least in (2, k))

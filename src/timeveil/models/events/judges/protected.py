@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, distinct, distinct_pairs, encode, encode_values, fold
-from timeveil.evidence.published import Mask, classes_of
-from timeveil.evidence.risk import Floats
+from timeveil.evidence.codes import distinct, distinct_pairs, encode, encode_values, fold
+from timeveil.evidence.published import classes_of
 from timeveil.models.events.evidence import Evidence, example_of
 from timeveil.reading.table import moments
 
@@ -88,7 +88,7 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
             findings.expect("protect:rows", not below, below=below, needed=needed, name=name)
 
 
-def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: Findings) -> None:
+def check_people(evidence: Evidence, rows: Ints, group: Ints, findings: Findings) -> None:
     """The promises themselves: some original rows and the group of each, counted in people."""
     promise = promise_of(evidence)
     ordered = [name for name, *_ in _ranked_columns(evidence)]
@@ -106,7 +106,7 @@ def check_people(evidence: Evidence, rows: Integers, group: Integers, findings: 
         findings.expect(code, not facts["below"], **facts)
 
 
-def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tuple[tuple[str, str], Mask]]:
+def breaking(evidence: Evidence, rows: Ints, group: Ints) -> Iterator[tuple[tuple[str, str], Flags]]:
     """Per promise the groups that break it; a promise is known by its violation, and by its column if any."""
     people, promise, groups = evidence.people, promise_of(evidence), int(group.max(initial=-1)) + 1
     member, owner, often = distinct_pairs(group, people.person[rows], people.people)
@@ -131,7 +131,7 @@ def breaking(evidence: Evidence, rows: Integers, group: Integers) -> Iterator[tu
         yield ("protect:people", name), breaks & (crowd > 0)
 
 
-def _meeting_few(group: Integers, owner: Integers, groups: int, k: int) -> Mask:
+def _meeting_few(group: Ints, owner: Ints, groups: int, k: int) -> Flags:
     """The groups with fewer than k people in common with another group that one of their people is in."""
     order = np.lexsort((group, owner))
     group, owner = group[order], owner[order]
@@ -151,7 +151,7 @@ def _meeting_few(group: Integers, owner: Integers, groups: int, k: int) -> Mask:
     return breaks
 
 
-def expanded(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
+def expanded(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     """Every number from `begin` to before `end` of each line, and the line that it is from."""
     length = end - begin
     line = np.repeat(np.arange(len(length)), length)
@@ -159,14 +159,14 @@ def expanded(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
     return line, begin[line] + offset
 
 
-def _is_named(values: pa.Array, promise: AtMost) -> Mask:
+def _is_named(values: pa.Array, promise: AtMost) -> Flags:
     """Which values a share is promised of."""
     if promise.of is None:
         return np.ones(len(values), bool)
     return np.asarray(pc.is_in(values.cast(pa.string()), value_set=pa.array(promise.of, pa.string())))
 
 
-def _ranked_columns(evidence: Evidence) -> Iterator[tuple[str, AnyProtection, Integers, Mask]]:
+def _ranked_columns(evidence: Evidence) -> Iterator[tuple[str, AnyProtection, Ints, Flags]]:
     """Per column with a promise the rank of every original row's value, and of which ranks it is promised.
 
     A column whose values have no order, although the promise needs one, is left out.
@@ -186,7 +186,7 @@ def _ranked_columns(evidence: Evidence) -> Iterator[tuple[str, AnyProtection, In
         yield name, promise, rank[values.codes], bounded
 
 
-def _ranks_of(spelt: pa.Array, promise: AnyProtection) -> Integers | None:
+def _ranks_of(spelt: pa.Array, promise: AnyProtection) -> Ints | None:
     """The rank of each value, from 0 without holes; None where an order is missing.
 
     Numbers that are spelt in two ways are one value, and so are null and NaN.
@@ -226,7 +226,7 @@ def _alike(values: pa.Array) -> pa.Array:
     return pa.array(marked, pa.string())
 
 
-def _breaks(promise: AnyProtection, holds: Sequence[Integers], crowd: Integers, overall: Floats) -> Mask:
+def _breaks(promise: AnyProtection, holds: Sequence[Ints], crowd: Ints, overall: Floats) -> Flags:
     """The groups that break a promise, from the holders of each value in each group and its people."""
     (group, value, holders), groups = holds, len(crowd)
     total = np.maximum(np.bincount(group, weights=holders, minlength=groups), 1)
@@ -257,7 +257,7 @@ def _breaks(promise: AnyProtection, holds: Sequence[Integers], crowd: Integers, 
 # What an outsider who knows visits of a person learns about a sensitive value of theirs.
 
 
-def learned(evidence: Evidence, groups: Integers, weight: Floats) -> dict[str, dict[str, float]]:
+def learned(evidence: Evidence, groups: Ints, weight: Floats) -> dict[str, dict[str, float]]:
     """Per column with a promise the chance to be right, `worst` and `mean` over cases.
 
     A line of `groups` is a case: the group of each known visit. Everyone who has a row in all of them may be
@@ -296,7 +296,7 @@ def learned(evidence: Evidence, groups: Integers, weight: Floats) -> dict[str, d
     return chances
 
 
-def most_of(numbers: Integers, group: Integers, groups: int) -> Integers:
+def most_of(numbers: Ints, group: Ints, groups: int) -> Ints:
     """The largest number of each group, 0 where it has none."""
     most = np.zeros(groups, np.int64)
     np.maximum.at(most, group, numbers)

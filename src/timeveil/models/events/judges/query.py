@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Floats
 from timeveil.domain.judgement import Estimate
 from timeveil.evidence.conditions import EXACT, Alternatives
 from timeveil.evidence.published import Instant, WindowCount, classes_of, instant_of, marked_rows, window_of
-from timeveil.evidence.risk import Floats
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, Granules, bounds_of, granules_of
 
 QUERIES = (WindowCount,)

@@ -23,19 +23,10 @@ from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps, Timeline
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import (
-    Codes,
-    Integers,
-    changes,
-    column_of,
-    distinct,
-    distinct_pairs,
-    fold,
-    narrow,
-    ranked,
-)
+from timeveil.evidence.codes import Codes, changes, column_of, distinct, distinct_pairs, fold, narrow, ranked
 from timeveil.models.events.evidence import Evidence, example_of, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
 from timeveil.reading.table import moments
@@ -56,7 +47,7 @@ class Recount(NamedTuple):
     """The times that occur, how many rows have each, and per granularity the numbers of its groups."""
 
     timeline: Timeline
-    rows_at: Integers
+    rows_at: Ints
     numbers: Mapping[str, dict[str, int]]
 
 
@@ -102,7 +93,7 @@ def check_candidates(
         findings.expect("candidates:least", set().union(*alike.values()) == least)
 
 
-def _short(evidence: Evidence, granule: Integers) -> dict[str, int]:
+def _short(evidence: Evidence, granule: Ints) -> dict[str, int]:
     """The groups of k people that break another promise, and their rows; per complete row its granule."""
     inside = granule >= 0
     rows = np.flatnonzero(evidence.people.complete)[inside]
@@ -127,7 +118,7 @@ def recounted(evidence: Evidence, levels: Mapping[str, Granularity], gaps: Gaps)
 
 
 def _counted(
-    evidence: Evidence, timeline: Timeline, time: Integers, levels: Mapping[str, Granularity]
+    evidence: Evidence, timeline: Timeline, time: Ints, levels: Mapping[str, Granularity]
 ) -> dict[str, dict[str, int]]:
     """What a manifest states of the groups of each granularity, by its name; `time` is that of each row.
 
@@ -139,7 +130,7 @@ def _counted(
     part = (np.cumsum(np.bincount(label)) // _PART_ROWS).astype(np.int16)[label]  # which sorts fastest
     order = np.argsort(part, kind="stable")
 
-    def count(rows: Integers) -> list[tuple[int, ...]]:
+    def count(rows: Ints) -> list[tuple[int, ...]]:
         times, position = ranked(time[rows])
         local = replace(timeline, granules=timeline.granules[times])
         counted, numbers = [visits_of(label[rows], person[rows], position, len(times))], []
@@ -163,7 +154,7 @@ def _counted(
     }
 
 
-def _numbers(people: Integers, rows: Integers, k: int) -> tuple[int, ...]:
+def _numbers(people: Ints, rows: Ints, k: int) -> tuple[int, ...]:
     """The sums of some groups."""
     below = people < k
     smallest = people.min() if len(below) else 0
@@ -182,18 +173,18 @@ class Visits:
     granules: Codes
     label: Codes
     time: Codes
-    rows: Integers
+    rows: Ints
     cell: Codes
     owner: Codes
     person: Codes
 
     @property
-    def people(self) -> Integers:
+    def people(self) -> Ints:
         """The different people of each cell."""
         return np.bincount(self.cell, minlength=len(self.rows))
 
     @property
-    def owners(self) -> Integers:
+    def owners(self) -> Ints:
         """Who each visit is by."""
         return self.person[self.owner]
 
@@ -213,7 +204,7 @@ class Visits:
         return Visits(firsts, label[heads], granule[heads], rows, cell[first], owner[first], self.person)
 
 
-def visits_of(label: Integers, person: Integers, time: Integers, times: int) -> Visits:
+def visits_of(label: Ints, person: Ints, time: Ints, times: int) -> Visits:
     """The visits to every time, sorted once by label, person and time."""
     cells, cell = ranked(label * times + time)
     sizes = (int(codes.max(initial=0)) + 1 for codes in (label, person))

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Ledger
 from timeveil.domain.wording import counted
 from timeveil.errors import ParameterError, raising
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode, fold, mismatch, plain_type
-from timeveil.evidence.published import Mask
+from timeveil.evidence.codes import column_of, distinct_pairs, encode, fold, mismatch, plain_type
 from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges.protected import promise_of
 
@@ -36,10 +36,10 @@ class Joint(NamedTuple):
     `absent` marks labels of events that were never published.
     """
 
-    label: Integers
-    person: Integers
-    absent: Mask
-    event: Integers
+    label: Ints
+    person: Ints
+    absent: Flags
+    event: Ints
 
 
 def joint_labels(evidence: Evidence) -> Joint:
@@ -58,7 +58,7 @@ def joint_labels(evidence: Evidence) -> Joint:
     return Joint(label, person, absent, events[-1])
 
 
-def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Integers], Integers]:
+def _recognised(ledgers: Sequence[Ledger]) -> tuple[list[Ints], Ints]:
     """The number of each row's event, per ledger, and the person of each event."""
     roles, rows = ledgers[-1].original.roles, [ledger.original.rows for ledger in ledgers]
     names = [str(roles.respondent), roles.event] if roles.event else list(roles.columns)

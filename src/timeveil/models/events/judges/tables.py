@@ -21,9 +21,10 @@ from timeveil.calendar.catalogue import unit_of
 from timeveil.calendar.civil import DAY, PER_SECOND
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps, Timeline, base_for
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.stored import Stored
-from timeveil.evidence.codes import Coded, Integers, plain_type
+from timeveil.evidence.codes import Coded, plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import (
     HIGHEST,
@@ -186,11 +187,11 @@ class Tables:
         return granules_of(self.evidence.release, *self._bounds)
 
     @cached_property
-    def _bounds(self) -> tuple[Integers, Integers]:
+    def _bounds(self) -> tuple[Ints, Ints]:
         return bounds_of(self.evidence.axis, *self.typed_granules.columns[1:])
 
     @cached_property
-    def labels(self) -> dict[str, tuple[pa.Array, Integers, list[str | None]]]:
+    def labels(self) -> dict[str, tuple[pa.Array, Ints, list[str | None]]]:
         """Per generalised column its values, and which of them are published, under which labels."""
         labels, evidence = {}, self.evidence
         for name in [name for name in self.quasi if name in evidence.private.mappings]:
@@ -274,7 +275,7 @@ class Tables:
         part = next((part for part, fit in zip(parts, fits[len(WIDTHS) :], strict=True) if fit), 1)
         return low, high, resolution, resolution if part == 1 else 1 / part
 
-    def observed(self, levels: Sequence[Granularity], gaps: Gaps) -> tuple[Timeline, Integers]:
+    def observed(self, levels: Sequence[Granularity], gaps: Gaps) -> tuple[Timeline, Ints]:
         """The times that occur, as finely as the granularities need, and how many rows have each.
 
         `judged_based` has the complete rows with their base granule.

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import published
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.domain.arrays import Flags
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.checks import UNREADABLE, Findings
 from timeveil.evidence.conditions import period_of, share_of
-from timeveil.evidence.published import Mask
 from timeveil.models.events.evidence import HIGHEST, LOWEST, Evidence, bounds_of, roles_of
 from timeveil.models.events.judges import protected, recount, repeated
 from timeveil.models.events.judges.counts import Counts
@@ -171,7 +171,7 @@ def _check_granules(evidence: Evidence, counts: Counts, findings: Findings) -> N
         findings.expect("granule", not wrong, wrong=wrong, granules=len(granules))
 
 
-def _fits(axis: TimeAxis, granularity: Granularity, granules: pa.Table) -> Mask:
+def _fits(axis: TimeAxis, granularity: Granularity, granules: pa.Table) -> Flags:
     """Which are the granule that holds their first instant (or last, or any, where unbounded)."""
     label, *stated = granules.columns
     start, end = bounds_of(axis, *stated)

@@ -20,28 +20,26 @@ Cost: events of all releases are numbered once, in memory; each granularity sort
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.wording import counted as how_many
-from timeveil.engines import Cells, Codes, Int64s
+from timeveil.engines import Cells, Codes
 from timeveil.errors import InfeasibleError, InputError, ParameterError, raising
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.encoding import combine, distinct, encode, encode_people
 from timeveil.reading.risks import people_in_common, require_ledger
 from timeveil.reading.spellings import Spellings
 from timeveil.recoding import Hierarchy
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 HIDDEN = "\x00before"
 """The column of classes, which nothing publishes."""
@@ -64,8 +62,8 @@ class Earlier:
     """
 
     of_row: Codes
-    labels: Int64s
-    gone: tuple[Int64s, Int64s]
+    labels: Ints
+    gone: tuple[Ints, Ints]
     last: int
     append: bool
 
@@ -80,7 +78,7 @@ class Earlier:
         data = relation.table.append_column(HIDDEN, pa.array(self.of_row))
         return replace(relation, data=data, hidden=(HIDDEN,))
 
-    def shown(self, cells: Cells, classes: Codes, group: Int64s, order: Int64s, k: int) -> Mask:
+    def shown(self, cells: Cells, classes: Codes, group: Ints, order: Ints, k: int) -> Flags:
         """The cells that may be published, by the class of each and its group, -1 in a gap.
 
         `order` puts cells into the order of what they say: nothing may depend on the order of rows.
@@ -90,7 +88,7 @@ class Earlier:
         joint = np.unique(pairs, return_inverse=True)[1].ravel()
         people = people_of(joint[cells.cell], cells.person, int(joint.max(initial=-1)) + 1)
         rows = np.bincount(joint, weights=cells.rows, minlength=len(people))
-        visible: Mask = (group >= 0) & (people >= k)[joint]
+        visible: Flags = (group >= 0) & (people >= k)[joint]
         # The classes that were published before and are absent now for somebody, but for fewer than k.
         visits = np.flatnonzero(~visible[cells.cell])
         of_class = np.concatenate([classes[cells.cell[visits]].astype(np.int64), self.gone[0]])
@@ -107,19 +105,17 @@ class Earlier:
             visible[extra if len(extra) else joint == left[rows[left].argmin()]] = False
         return visible
 
-    def late(self, cells: Cells, classes: Codes, timeline: Timeline, firsts: Codes) -> Mask:
+    def late(self, cells: Cells, classes: Codes, timeline: Timeline, firsts: Codes) -> Flags:
         """Cells that were not published before although their period was, where a release is continued."""
         if not self.append:
             return np.zeros(len(cells), np.bool_)
         last = timeline.base.granule(np.array([self.last]))[0]
         reached = int(np.searchsorted(timeline.granules, last, side="right"))
         period = firsts[reached - 1] if reached else np.int32(-1)
-        late: Mask = (classes == _NEVER) & (firsts[cells.position] <= period)
+        late: Flags = (classes == _NEVER) & (firsts[cells.position] <= period)
         return late
 
-    def in_the_way(
-        self, cells: Cells, classes: Codes, group: Int64s, order: Int64s, k: int
-    ) -> tuple[int, int]:
+    def in_the_way(self, cells: Cells, classes: Codes, group: Ints, order: Ints, k: int) -> tuple[int, int]:
         """The earlier release that alone would have most rows withheld, from 1, and these rows."""
         worst = []
         for number, labels in enumerate(self.labels.T, start=1):
@@ -132,7 +128,7 @@ class Earlier:
         return -number, rows
 
 
-def _enough(cells: Cells, crowd: Int64s, absent: set[int], k: int) -> Int64s:
+def _enough(cells: Cells, crowd: Ints, absent: set[int], k: int) -> Ints:
     """The first cells of a group whose people and the absent are k, if k people stay in the others."""
     begins, ends = (np.searchsorted(cells.cell, crowd, side) for side in ("left", "right"))
     people = [{*cells.person[begin:end].tolist()} for begin, end in zip(begins, ends, strict=True)]
@@ -144,7 +140,7 @@ def _enough(cells: Cells, crowd: Int64s, absent: set[int], k: int) -> Int64s:
     return crowd[:count] if len(stay) >= k else crowd[:0]
 
 
-def people_of(group: Int64s | Codes, person: Int64s | Codes, groups: int) -> Int64s:
+def people_of(group: Ints | Codes, person: Ints | Codes, groups: int) -> Ints:
     """The number of different people in each group; both are given per visit."""
     room = int(person.max(initial=0)) + 1
     pairs = distinct(group * np.int64(room) + person)
@@ -208,7 +204,7 @@ class _History:
             raise _repeated(roles.event, int((nth > 0).sum()))
         events, event = np.unique(key * (nth.max(initial=0) + 1) + nth, return_inverse=True)
         # Per table the number of each row's event.
-        self.events: list[Int64s] = np.split(event.ravel(), np.cumsum(rows)[:-1])
+        self.events: list[Ints] = np.split(event.ravel(), np.cumsum(rows)[:-1])
         self.person_of_event = np.zeros(len(events), np.int64)
         self.person_of_event[event.ravel()] = coded[person].codes
 
@@ -302,7 +298,7 @@ def _is_same(ledger: Ledger, other: Ledger) -> bool:
     return bool(first.equals(second))
 
 
-def _refuse_small(classes: Int64s, of_event: Int64s, person: Int64s, k: int) -> None:
+def _refuse_small(classes: Ints, of_event: Ints, person: Ints, k: int) -> None:
     """What fewer than k people share already cannot be mended by publishing more."""
     people = people_of(of_event, person, len(classes))[1:]
     small = np.flatnonzero(people < k) + 1

@@ -21,23 +21,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Cells, Codes, Int64s, Recoded
+from timeveil.domain.arrays import Flags, Floats, Ints
+from timeveil.engines import Cells, Codes, Recoded
 from timeveil.models.events.method.earlier import people_of
-from timeveil.models.events.method.protect import Guard, Mask
+from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.search import Counts, Node, label_ranks
 from timeveil.models.events.method.sweep import WITHHELD, Decoys, sweep
 from timeveil.reading.encoding import distinct
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 BLOCKS = 2  # global answers of few bits that steps are tried in too, if more than k people is promised
 WAYS = ("tiling", "refined", "local")  # other than `global`
@@ -133,7 +131,7 @@ def _left_alone(cells: Cells, recoded: Recoded) -> dict[str, float]:
     return shares
 
 
-def _alone(members: Int64s, groups: Int64s, person: Codes, room: int) -> Mask:
+def _alone(members: Ints, groups: Ints, person: Codes, room: int) -> Flags:
     """Who shares all of their groups with nobody; `members` are sorted numbers, group times room plus person.
 
     The members of everyone's smallest group are looked up in the others, few at first: mostly one fits.

@@ -7,10 +7,9 @@ import pyarrow as pa
 
 from timeveil.calendar.axis import civil, instants
 from timeveil.calendar.civil import DAY, MINUTE
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.engines import Int64s
 from timeveil.errors import InputError, ParameterError, RolesError
-from timeveil.models.events.method.protect import Mask
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.table import moments
 
@@ -30,7 +29,7 @@ def since_origin(relation: Relation, parameters: EventParameters) -> Relation:
     if calendar in table.column_names:
         message = f"the ledger needs the name `{calendar}` for a column of its own"
         raise RolesError(message, hint="rename that column before reading", code="column-clash")
-    timed: Mask = np.asarray(table[name].is_valid())
+    timed: Flags = np.asarray(table[name].is_valid())
     if origin == FIRST:
         since, unit = _since_first(relation, timed)
     else:
@@ -40,7 +39,7 @@ def since_origin(relation: Relation, parameters: EventParameters) -> Relation:
     return replace(relation, data=data, axis=TimeAxis("relative", pa.int64(), unit=unit))
 
 
-def _since_first(relation: Relation, timed: Mask) -> tuple[Int64s, str]:
+def _since_first(relation: Relation, timed: Flags) -> tuple[Ints, str]:
     """Minutes are those of a clock that is never changed; a day is one of the calendar."""
     axis, table = relation.clock, relation.table
     people = table[relation.respondent].combine_chunks().dictionary_encode()
@@ -56,7 +55,7 @@ def _since_first(relation: Relation, timed: Mask) -> tuple[Int64s, str]:
     return since, unit
 
 
-def _since_column(relation: Relation, origin: str, timed: Mask, nulls: str) -> tuple[Int64s, str]:
+def _since_column(relation: Relation, origin: str, timed: Flags, nulls: str) -> tuple[Ints, str]:
     """By the clock on the wall: days if either has dates alone, and else minutes.
 
     A row without an origin has no time; `timed` marks those that have one.

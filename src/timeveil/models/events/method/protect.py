@@ -22,24 +22,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.domain.wording import counted
-from timeveil.engines import Cells, Codes, Held, Int64s
+from timeveil.engines import Cells, Codes, Held
 from timeveil.errors import ParameterError
 from timeveil.reading.columns import is_text
 from timeveil.reading.encoding import distinct
 from timeveil.reading.table import moments
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?$"
 GROUPS_AT_ONCE = 1_000
@@ -61,10 +57,10 @@ class _Column:
     """
 
     promise: AnyProtection | Shared
-    visit: Int64s
-    value: Int64s
+    visit: Ints
+    value: Ints
     overall: Floats
-    bounded: Mask
+    bounded: Flags
 
     @property
     def values(self) -> int:
@@ -90,7 +86,7 @@ class Guard:
         guard.columns = [*self.columns, column]
         return guard
 
-    def keeps(self, visit: Int64s, group: Int64s, groups: int) -> Mask:
+    def keeps(self, visit: Ints, group: Ints, groups: int) -> Flags:
         """Which groups keep every promise; `group` has the number of each visit's."""
         pairs, index = np.unique(group * self._people + self._person[visit], return_inverse=True)
         members = pairs // self._people
@@ -112,11 +108,11 @@ class Guard:
             keeps &= _keeps(column, group_of, value, holders, people)
         return keeps
 
-    def keeps_as_one(self, visit: Int64s) -> bool:
+    def keeps_as_one(self, visit: Ints) -> bool:
         """Whether the people of some visits keep every promise together; nobody does."""
         return not len(visit) or bool(self.keeps(visit, 0 * visit, 1)[0])
 
-    def holdings(self, visit: Int64s) -> Iterator[tuple[_Column, Mask, Int64s]]:
+    def holdings(self, visit: Ints) -> Iterator[tuple[_Column, Flags, Ints]]:
         """Per column the holdings of some visits: which they are, and the index of the visit of each."""
         index = np.full(len(self._person), -1, np.int64)
         index[visit] = np.arange(len(visit))
@@ -125,7 +121,7 @@ class Guard:
             yield column, at >= 0, at[at >= 0]
 
 
-def _meeting_few(group: Int64s, person: Int64s, groups: int, k: int) -> Int64s:
+def _meeting_few(group: Ints, person: Ints, groups: int, k: int) -> Ints:
     """The groups that have some people in common with another group, and fewer than k."""
     from scipy.sparse import csr_array  # noqa: PLC0415  scipy loads when it is needed
 
@@ -148,7 +144,7 @@ def _meeting_few(group: Int64s, person: Int64s, groups: int, k: int) -> Int64s:
     return np.flatnonzero(short)
 
 
-def _column(name: str, held: Held, promise: AnyProtection, person: Int64s) -> _Column:
+def _column(name: str, held: Held, promise: AnyProtection, person: Ints) -> _Column:
     rank = _ranks(name, held.values, promise)
     values, needed = int(rank.max(initial=-1)) + 1, promise.least_values
     if values < needed:
@@ -187,7 +183,7 @@ def _alike(values: pa.Array) -> pa.Array:
     return pc.coalesce(spelt, values.cast(pa.string()))
 
 
-def _ranks(name: str, values: pa.Array, promise: AnyProtection) -> Int64s:
+def _ranks(name: str, values: pa.Array, promise: AnyProtection) -> Ints:
     """A number for each value; for a closeness from low to high, a missing one last."""
     spelt, values = values, _alike(values)
     if not isinstance(promise, Closeness) or promise.order == "none":
@@ -210,7 +206,7 @@ def _ranks(name: str, values: pa.Array, promise: AnyProtection) -> Int64s:
     return np.unique(ranks.to_numpy(), return_inverse=True)[1].ravel().astype(np.int64)
 
 
-def _keeps(column: _Column, group: Int64s, value: Int64s, holders: Int64s, people: Int64s) -> Mask:
+def _keeps(column: _Column, group: Ints, value: Ints, holders: Ints, people: Ints) -> Flags:
     """Which groups keep the promise; per group and value, sorted, the number of people who hold it."""
     groups, keeps = len(people), np.ones(len(people), np.bool_)
     spread = holders / np.bincount(group, weights=holders, minlength=groups)[group]
@@ -232,7 +228,7 @@ def _keeps(column: _Column, group: Int64s, value: Int64s, holders: Int64s, peopl
     return keeps
 
 
-def _moved(overall: Floats, group: Int64s, value: Int64s, spread: Floats) -> Floats:
+def _moved(overall: Floats, group: Ints, value: Ints, spread: Floats) -> Floats:
     """The earth that is moved past each value that a group has, up to the next that it has.
 
     Between two values of a group its cumulative share is a constant c; that of the whole table, Q, rises.
@@ -265,7 +261,7 @@ class Remainder:
     is not ready to be closed.
     """
 
-    def __init__(self, guard: Guard, visit: Int64s, owner: Int64s, crowd: Int64s, block: Int64s) -> None:
+    def __init__(self, guard: Guard, visit: Ints, owner: Ints, crowd: Ints, block: Ints) -> None:
         self._holdings = [
             _Holdings(column, owner[at], column.value[inside], crowd[at], block)
             for column, inside, at in guard.holdings(visit)
@@ -297,16 +293,16 @@ class Remainder:
 class _Holdings:
     """How many visits to a block show that a person holds a value, and how many people hold each value."""
 
-    def __init__(self, column: _Column, owner: Int64s, value: Int64s, crowd: Int64s, block: Int64s) -> None:
+    def __init__(self, column: _Column, owner: Ints, value: Ints, crowd: Ints, block: Ints) -> None:
         self._column = column
         holdings, index = np.unique(owner * column.values + value, return_inverse=True)
         self._left = np.bincount(index.ravel(), minlength=len(holdings))
         self._value, self._block = holdings % column.values, block[holdings // column.values]
         pairs, self._often = np.unique(crowd * max(len(holdings), 1) + index.ravel(), return_counts=True)
         self._crowd, self._holding = pairs // max(len(holdings), 1), pairs % max(len(holdings), 1)
-        self._holders: dict[int, Int64s] = {}
+        self._holders: dict[int, Ints] = {}
 
-    def without(self, crowd: int, block: int) -> Int64s:
+    def without(self, crowd: int, block: int) -> Ints:
         """The holders of each value in a block without a gathering."""
         if block not in self._holders:
             inside = slice(*np.searchsorted(self._block, (block, block + 1)))
@@ -315,15 +311,15 @@ class _Holdings:
         gone = self._value[holding[self._left[holding] == often]]
         return self._holders[block] - np.bincount(gone, minlength=self._column.values)
 
-    def keeps(self, holders: Int64s, people: int) -> bool:
+    def keeps(self, holders: Ints, people: int) -> bool:
         value = np.flatnonzero(holders)
         return bool(_keeps(self._column, 0 * value, value, holders[value], np.array([people]))[0])
 
-    def close(self, crowd: int, block: int, holders: Int64s) -> None:
+    def close(self, crowd: int, block: int, holders: Ints) -> None:
         holding, often = self._leaving(crowd)
         self._left[holding] -= often
         self._holders[block] = holders
 
-    def _leaving(self, crowd: int) -> tuple[Int64s, Int64s]:
+    def _leaving(self, crowd: int) -> tuple[Ints, Ints]:
         begin, end = np.searchsorted(self._crowd, (crowd, crowd + 1))
         return self._holding[begin:end], self._often[begin:end]

@@ -20,7 +20,6 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,8 +27,9 @@ from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Timeline, at_least, base_for
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.engines import Cells, Codes, Events, Int64s, Levels, Recoded, Step, Tally
+from timeveil.engines import Cells, Codes, Events, Levels, Recoded, Step, Tally
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.events.method.earlier import HIDDEN, Earlier, people_of
 from timeveil.models.events.method.protect import Guard
@@ -239,7 +239,7 @@ class Counts:
     ) -> None:
         self.plan, self.rows, self.people, self.k = plan, events.rows, events.people, plan.parameters.k
         self.events, self._ladders, self.earlier = events, ladders, earlier
-        self._codes: dict[tuple[int, ...], Int64s] = {}
+        self._codes: dict[tuple[int, ...], Ints] = {}
         self._guarded: dict[Node, Tally] = {}
         self.scanned: dict[tuple[int, ...], dict[str, Tally]] = {}
         self._tables: dict[tuple[str, int], pa.Table] = {}
@@ -284,7 +284,7 @@ class Counts:
         group, _, keeps = self.groups(node)
         return self._published(group, keeps)
 
-    def _published(self, group: Int64s, keeps: npt.NDArray[np.bool_]) -> Recoded:
+    def _published(self, group: Ints, keeps: Flags) -> Recoded:
         visible = (group >= 0) & np.append(keeps, False)[group]
         if self.earlier:
             visible = self.earlier.shown(self.cells, self.classes, group, self.content, self.k)
@@ -299,7 +299,7 @@ class Counts:
         return Recoded(np.minimum(number, 0), number, people)
 
     @cached_property
-    def content(self) -> Int64s:
+    def content(self) -> Ints:
         """Cells in the order of what they say."""
         quasi = self.codes((0,) * len(self.columns))[self.cells.quasi]
         return quasi * len(self.plan.timeline) + self.cells.position
@@ -315,7 +315,7 @@ class Counts:
         promise = self.plan.parameters.promise
         return Guard(self.cells, promise) if promise.further else None
 
-    def groups(self, node: Node) -> tuple[Int64s, Int64s, npt.NDArray[np.bool_]]:
+    def groups(self, node: Node) -> tuple[Ints, Ints, Flags]:
         """The group of each cell at a node, -1 in a gap; per group its people and whether it may be shown."""
         labels, group = np.unique(self.label(node), return_inverse=True)
         group = group.ravel() - int(bool(len(labels)) and labels[0] < 0)
@@ -340,7 +340,7 @@ class Counts:
         """The cells at the values themselves."""
         return self.events.cells(list(self.plan.parameters.protect or ()))
 
-    def codes(self, levels: tuple[int, ...]) -> Int64s:
+    def codes(self, levels: tuple[int, ...]) -> Ints:
         """A number per combination of quasi-identifiers for what it is published as, by label."""
         if levels not in self._codes:
             tables, parts = self._counted(levels), []
@@ -351,7 +351,7 @@ class Counts:
             self._codes[levels] = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
         return self._codes[levels]
 
-    def label(self, node: Node) -> Int64s:
+    def label(self, node: Node) -> Ints:
         """A number per cell for what it is published as; -1 in a gap."""
         firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity)).astype(np.int64)
         first = firsts[self.cells.position]

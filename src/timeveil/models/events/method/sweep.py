@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.engines import Cells, Codes, Int64s
-from timeveil.models.events.method.protect import Guard, Mask, Remainder
+from timeveil.domain.arrays import Flags, Ints
+from timeveil.engines import Cells, Codes
+from timeveil.models.events.method.protect import Guard, Remainder
 from timeveil.reading.encoding import distinct
 
 WITHHELD = -1
@@ -39,8 +40,8 @@ class Decoys:
 
 def sweep(
     cells: Cells,
-    block: Int64s,
-    labels: Iterable[Int64s],
+    block: Ints,
+    labels: Iterable[Ints],
     k: int,
     guard: Guard | None = None,
     decoys: Decoys | None = None,
@@ -59,9 +60,7 @@ def sweep(
 class _Open:
     """What is not published yet: cells, their visits, and the people left in each block."""
 
-    def __init__(
-        self, cells: Cells, block: Int64s, k: int, guard: Guard | None, decoys: Decoys | None
-    ) -> None:
+    def __init__(self, cells: Cells, block: Ints, k: int, guard: Guard | None, decoys: Decoys | None) -> None:
         # What has no block is withheld already.
         self._guard, self._decoys, self._visit = guard, decoys, np.flatnonzero(block[cells.cell] >= 0)
         self.k, self.step = k, np.full(len(cells), WITHHELD, np.int32)
@@ -78,11 +77,11 @@ class _Open:
             keeps &= guard.keeps(self._visit, self._block_of_owner[self._owner], len(keeps))
         self._retain(keeps[self._block_of_owner[self._owner]])
 
-    def _retain(self, visits: Mask) -> None:
+    def _retain(self, visits: Flags) -> None:
         """Only these visits stay open."""
         self._cell, self._owner, self._visit = self._cell[visits], self._owner[visits], self._visit[visits]
 
-    def publish(self, step: int, label: Int64s) -> None:
+    def publish(self, step: int, label: Ints) -> None:
         """Close every gathering of k people, as far as the rest rule allows."""
         if not len(self._cell):
             return
@@ -103,7 +102,7 @@ class _Open:
             candidates = ready[gathering]
             ready &= self._guard.keeps(self._visit[candidates], gathering[candidates], len(ready))
 
-        def settled(ready: Mask) -> Mask:
+        def settled(ready: Flags) -> Flags:
             """Without those that the rest rule keeps open."""
             chosen, ready = ready[crowd], ready.copy()
             ready[self._refused(crowd[chosen], owner[chosen], often[chosen], gathering)] = False
@@ -129,7 +128,7 @@ class _Open:
         self.step[self._cell[closing]] = step
         self._retain(~closing)
 
-    def _refused(self, crowd: Int64s, owner: Int64s, often: Int64s, gathering: Int64s) -> list[int]:
+    def _refused(self, crowd: Ints, owner: Ints, often: Ints, gathering: Ints) -> list[int]:
         """The gatherings that stay open because closing them would leave too few people, or a broken promise.
 
         Per distinct (gathering, owner) of those that may be closed: both, and how many visits there are.

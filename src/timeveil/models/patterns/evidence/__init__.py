@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, ParameterError
-from timeveil.evidence.codes import Integers, column_of, encode, fold
+from timeveil.evidence.codes import column_of, encode, fold
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import promised
 from timeveil.models.patterns.evidence import counting
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts
+from timeveil.models.patterns.evidence.family import NONE, Family, SizeError, all_parts
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # how symbols are written
 ADDING = ("additive", "tight", "clone", "least")  # the methods that add virtual people and lose no pattern
@@ -43,9 +44,9 @@ class Patterns:
     manifest: Mapping[str, Any]
     names: tuple[str, ...]
     kinds: int
-    lengths: Integers
-    items: Integers
-    support: Integers
+    lengths: Ints
+    items: Ints
+    support: Ints
     faults: tuple[Fault, ...] = ()
 
     method = _stated("parameters", "method")
@@ -71,7 +72,7 @@ class Patterns:
         return int(self.support.max(initial=0))
 
     @cached_property
-    def starts(self) -> Integers:
+    def starts(self) -> Ints:
         """Where the items of each row begin, and where the last ones end."""
         return np.concatenate([[0], np.cumsum(self.lengths)])
 
@@ -105,11 +106,11 @@ class Patterns:
             raise ParameterError(message, hint=hint, code="not-published")
         return [self.number_of.get(item) for item in items]
 
-    def overlap(self, items: Sequence[int]) -> Integers:
+    def overlap(self, items: Sequence[int]) -> Ints:
         """How many of these items each pattern has."""
         hits = np.isin(self.items, np.array(list(items), dtype=np.int64))
         sums = np.concatenate([[0], np.cumsum(hits)])
-        overlap: Integers = sums[self.starts[1:]] - sums[self.starts[:-1]]
+        overlap: Ints = sums[self.starts[1:]] - sums[self.starts[:-1]]
         return overlap
 
 

@@ -21,8 +21,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from timeveil.domain.arrays import Ints
 from timeveil.errors import InfeasibleError
-from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import NONE, Family
 
@@ -39,18 +39,18 @@ class Channels:
     people.
     """
 
-    present: Integers
-    absent: Integers
-    size: Integers
+    present: Ints
+    absent: Ints
+    size: Ints
     impossible: int = 0
 
     def __len__(self) -> int:
         return len(self.size)
 
-    def take(self, which: Integers) -> Channels:
+    def take(self, which: Ints) -> Channels:
         return Channels(self.present[which], self.absent[which], self.size[which])
 
-    def members(self, holders: Bits) -> Iterator[tuple[Integers, Bits]]:
+    def members(self, holders: Bits) -> Iterator[tuple[Ints, Bits]]:
         """Block by block the sizes of groups, and their members as bits.
 
         `holders` has a line of bits for each item, and a last one without any.
@@ -72,7 +72,7 @@ class Channels:
             yield present[present >= 0].tolist(), absent[absent >= 0].tolist()
 
 
-Axes: TypeAlias = tuple[Integers, ...]
+Axes: TypeAlias = tuple[Ints, ...]
 """Boxes of one form: for each of their instants a matrix of its items, with a line per box."""
 
 
@@ -109,7 +109,7 @@ def channels_of(family: Family, k: int) -> Channels:
     return Channels(every[:, :width], every[:, width:-1], every[:, -1], impossible)
 
 
-def _cells(boxes: Axes, family: Family) -> Integers:
+def _cells(boxes: Axes, family: Family) -> Ints:
     """The people in each cell, an axis per instant: 0 for none of its items, then one per item."""
     sets = np.zeros(len(boxes[0]), dtype=np.int64)
     for axis in boxes:

@@ -19,10 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
-from timeveil.evidence.codes import Integers, column_of, distinct, encode, mismatch, plain_type
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags
+from timeveil.evidence.codes import column_of, distinct, encode, mismatch, plain_type
+from timeveil.models.patterns.evidence.family import NONE, Family
 from timeveil.models.series.evidence.original import series_of, without_zeros
 from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
@@ -39,15 +40,15 @@ ON_BORDER, NEAR_BORDER = 1e-11, 1e-9
 class Baskets:
     """Rows of items: row r has `items[starts[r]:starts[r + 1]]`."""
 
-    starts: Integers
-    items: Integers
+    starts: Ints
+    items: Ints
 
     @property
     def rows(self) -> int:
         return len(self.starts) - 1
 
     @property
-    def owners(self) -> Integers:
+    def owners(self) -> Ints:
         """The row of each item."""
         return np.repeat(np.arange(self.rows), np.diff(self.starts))
 
@@ -60,14 +61,14 @@ class Baskets:
         np.bitwise_or.at(lines, item * width + row // 8, (1 << row % 8).astype(np.uint8))
         return lines.view(np.uint64).reshape(size + 1, -1)
 
-    def take(self, chosen: Integers | Flags) -> Baskets:
+    def take(self, chosen: Ints | Flags) -> Baskets:
         lengths = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         shift = self.starts[:-1][chosen] - starts[:-1]
         return Baskets(starts, self.items[np.arange(starts[-1]) + np.repeat(shift, lengths)])
 
 
-def supports(family: Family, rows: Baskets) -> Integers:
+def supports(family: Family, rows: Baskets) -> Ints:
     """The number of rows with each set of a family."""
     support = np.zeros(family.number, dtype=np.int64)
     support[0] = rows.rows
@@ -112,7 +113,7 @@ def with_border(family: Family, longest: int) -> tuple[Family, Flags]:
     return replace(family, levels=tuple(levels), support=support), flags
 
 
-def _border(family: Family, length: int) -> Iterator[Integers]:
+def _border(family: Family, length: int) -> Iterator[Ints]:
     """The sets of one length just outside a family, a block at a time."""
     numbers, level = family.numbers(length - 1), family.levels[length - 1]
     parent = family.parents[numbers]
@@ -167,7 +168,7 @@ class Original:
 
     names: tuple[str, ...]
     rows: Baskets
-    row_of: Integers
+    row_of: Ints
     doubtful: int = 0
     repeated: int = 0
     incomplete: int = 0

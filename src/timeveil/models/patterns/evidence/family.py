@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from timeveil.evidence.codes import Integers, fold
+from timeveil.domain.arrays import Flags, Ints
+from timeveil.evidence.codes import fold
 
-Flags = npt.NDArray[np.bool_]
 NONE = -1
 MOST_SETS = 6_000_000
 _MOST_CELLS = 1 << 27
@@ -38,13 +37,13 @@ class Family:
     numbered in order.
     """
 
-    levels: tuple[Integers, ...]
-    support: Integers
+    levels: tuple[Ints, ...]
+    support: Ints
     size: int
     kinds: int
 
     @cached_property
-    def offsets(self) -> Integers:
+    def offsets(self) -> Ints:
         """The number of the first set of each length, then the number of all sets."""
         return np.concatenate([[0], np.cumsum([len(level) for level in self.levels])])
 
@@ -63,7 +62,7 @@ class Family:
         return replace(self, kinds=1)
 
     @property
-    def singles(self) -> Integers:
+    def singles(self) -> Ints:
         """The items that are sets on their own."""
         return self.levels[1][:, 0] if len(self.levels) > 1 else np.zeros(0, dtype=np.int64)
 
@@ -71,16 +70,16 @@ class Family:
         """The numbers of the sets of one length."""
         return slice(int(self.offsets[length]), int(self.offsets[length + 1]))
 
-    def supports(self, length: int) -> Integers:
+    def supports(self, length: int) -> Ints:
         return self.support[self.numbers(length)]
 
     @cached_property
-    def last(self) -> Integers:
+    def last(self) -> Ints:
         """The last item of every set, -1 for the empty one."""
         return np.concatenate([[NONE], *(level[:, -1] for level in self.levels[1:])])
 
     @cached_property
-    def parents(self) -> Integers:
+    def parents(self) -> Ints:
         """For every set the one without its last item; -1 where that is missing."""
         parents = np.full(self.number, NONE, dtype=np.int64)
         for length, level in enumerate(self.levels[1:], start=1):
@@ -91,14 +90,14 @@ class Family:
         return parents
 
     @cached_property
-    def _keys(self) -> Integers:
+    def _keys(self) -> Ints:
         return self.parents[1:] * self.size + self.last[1:]
 
-    def extended(self, sets: Integers, items: Integers) -> Integers:
+    def extended(self, sets: Ints, items: Ints) -> Ints:
         """The sets with one item more, which comes after all of theirs; -1 where there is none."""
         return _extended(self._keys, sets, items, self.size)
 
-    def find(self, lines: Integers) -> Integers:
+    def find(self, lines: Ints) -> Ints:
         """The numbers of sets of one length, a line each; -1 for those that are not in the family."""
         return _find(self._keys, lines, self.size)
 
@@ -113,12 +112,12 @@ class Family:
         return items
 
     @cached_property
-    def drops(self) -> tuple[Integers, ...]:
+    def drops(self) -> tuple[Ints, ...]:
         """By length, for every set and each of its items the set without it; -1 where that is missing.
 
         No set without its last item may be missing.
         """
-        drops: list[Integers] = [np.zeros((1, 0), dtype=np.int64)]
+        drops: list[Ints] = [np.zeros((1, 0), dtype=np.int64)]
         for length, level in enumerate(self.levels[1:], start=1):
             parent = self.parents[self.numbers(length)]
             shorter = drops[-1][parent - self.offsets[length - 1]]
@@ -141,7 +140,7 @@ class Family:
         return replace(self, levels=tuple(levels), support=self.support[chosen])
 
 
-def _extended(keys: Integers, sets: Integers, items: Integers, size: int) -> Integers:
+def _extended(keys: Ints, sets: Ints, items: Ints, size: int) -> Ints:
     targets = sets * size + items
     if not len(keys):
         return np.full(targets.shape, NONE, dtype=np.int64)
@@ -149,7 +148,7 @@ def _extended(keys: Integers, sets: Integers, items: Integers, size: int) -> Int
     return np.where((keys[index] == targets) & (sets >= 0) & (items < size), index + 1, NONE)
 
 
-def _find(keys: Integers, lines: Integers, size: int) -> Integers:
+def _find(keys: Ints, lines: Ints, size: int) -> Ints:
     """Item by item from the empty set on."""
     numbers = np.zeros(len(lines), dtype=np.int64)
     for items in lines.T:
@@ -157,7 +156,7 @@ def _find(keys: Integers, lines: Integers, size: int) -> Integers:
     return numbers
 
 
-def all_parts(family: Family) -> tuple[Family, Integers]:
+def all_parts(family: Family) -> tuple[Family, Ints]:
     """A family with all parts of its sets, and the numbers in it of the original sets.
 
     A part that is no set of the family has as many people as the most common set that contains it.
@@ -165,9 +164,9 @@ def all_parts(family: Family) -> tuple[Family, Integers]:
     if 2.0 ** (len(family.levels) - 1) > MOST_SETS:  # the parts of the longest alone
         raise SizeError
     longer, people = family.levels[-1][:0, :0], np.zeros(0, dtype=np.int64)
-    levels: list[Integers] = []
-    supports: list[Integers] = []
-    numbers: list[Integers] = []
+    levels: list[Ints] = []
+    supports: list[Ints] = []
+    numbers: list[Ints] = []
     # From the longest sets down: each passes its count on to the sets with one item less.
     for length in range(len(family.levels) - 1, -1, -1):
         if len(longer) * longer.shape[1] ** 2 > _MOST_CELLS:
@@ -199,7 +198,7 @@ class Knowledge:
     """
 
     family: Family
-    published: Integers
+    published: Ints
     contradictions: int = 0
 
 
@@ -232,7 +231,7 @@ def knowledge_of(family: Family) -> Knowledge:
     return Knowledge(complete, np.concatenate(published), contradictions)
 
 
-def _derived(complete: Family, lines: Integers, support: Integers) -> tuple[Integers, Integers, int]:
+def _derived(complete: Family, lines: Ints, support: Ints) -> tuple[Ints, Ints, int]:
     """The sets of a length that follow from these, their supports, and how often symbols do not add up.
 
     `complete` has all shorter sets.

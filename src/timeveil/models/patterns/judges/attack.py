@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.judgement import as_dict
-from timeveil.evidence.codes import Integers
 from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
@@ -146,7 +146,7 @@ def _exposure(channels: Channels, holders: Bits, people: int) -> tuple[Risk, int
     items = max(1, channels.present.shape[1] + channels.absent.shape[1])
     # Smallest groups first: where there are too many for the time, the most revealing are looked up.
     order = np.argsort(channels.size, kind="stable")[: max(1, MOST_BITS // (64 * holders.shape[1] * items))]
-    smallest: Integers = np.zeros(people, dtype=np.int64)
+    smallest: Ints = np.zeros(people, dtype=np.int64)
     for sizes, members in channels.take(order).members(holders):
         for size, bits in zip(sizes.tolist(), members, strict=True):
             who = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little", count=people))

@@ -15,22 +15,20 @@ from itertools import groupby, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
-from timeveil.evidence.codes import Integers
 from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, supports
-from timeveil.models.patterns.evidence.family import Family, Flags, Knowledge, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
 from timeveil.models.series.evidence import Evidence as SeriesEvidence
 
 READ_PATTERNS = 2_000  # patterns, drawn at random, that are read off a table of series
 MOST_PATTERNS, MOST_ROWS, MOST_CHANNELS, MOST_ROUNDS = 20_000, 300_000, 30_000, 200
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def _compared(way: str, before: Family, after: Family, withheld: int = 0) -> Pat
     return _error(way, before.support[1:], published, number >= 0, withheld)
 
 
-def _error(way: str, truth: Integers, published: Any, is_published: Flags, withheld: int = 0) -> PatternError:
+def _error(way: str, truth: Ints, published: Any, is_published: Flags, withheld: int = 0) -> PatternError:
     error = np.abs(published - truth) / np.maximum(truth, 1)
     changed, lost = int((is_published & (published != truth)).sum()), int((~is_published).sum())
     mean = float(error.mean()) if len(error) else 0.0

@@ -23,15 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from timeveil.evidence.codes import Integers
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.models.patterns.evidence.counting import with_border
-from timeveil.models.patterns.evidence.family import Family, Flags, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, knowledge_of
 
-Floats = npt.NDArray[np.float64]
 Instants = tuple[int, ...]
-Counts = dict[Instants, tuple[Integers, Integers]]
+Counts = dict[Instants, tuple[Ints, Ints]]
 """By instants, the symbols of the sets that have them, one set in a line, and the support of each."""
 
 MOST_KINDS = 4_096
@@ -141,7 +139,7 @@ def _bounds(goal: Floats, seconds: float, **constraints: Any) -> tuple[int, int]
     return math.ceil(ends[0] - ROUNDING), math.floor(ends[1] + ROUNDING)
 
 
-def _group_bounds(family: Family, pattern: list[int], least: int, most: int) -> tuple[Integers, Integers]:
+def _group_bounds(family: Family, pattern: list[int], least: int, most: int) -> tuple[Ints, Ints]:
     """The bounds of all groups among the items of a pattern, from those of the pattern itself."""
     width = len(pattern)
     sums, signs = np.zeros((2, 2**width), dtype=np.int64)
@@ -217,7 +215,7 @@ def _following(
     return certain if certain.any() else None
 
 
-def _unknown(symbols: Integers, kinds: int) -> Floats:
+def _unknown(symbols: Ints, kinds: int) -> Floats:
     """What depends on all instants and does not follow from the counts of these symbols, by its last axis.
 
     All symbols of an instant make everybody, which depends on nothing there: the last is minus all others.

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError, InputError
@@ -21,7 +22,7 @@ from timeveil.evidence.checks import Findings
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, Original, supports, with_border
-from timeveil.models.patterns.evidence.family import NONE, Family, Flags, SizeError, all_parts, knowledge_of
+from timeveil.models.patterns.evidence.family import NONE, Family, SizeError, all_parts, knowledge_of
 from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
 
 Copies = list[tuple[int, Baskets]]  # virtual people by the number of copies of each

@@ -32,9 +32,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.family import Family, Nodes
-from timeveil.models.patterns.method.transactions import Flags, Ints, Sets
+from timeveil.models.patterns.method.transactions import Sets
 
 MOST_BOXES = 500_000  # judges examine no more: a release that nobody can verify is not made
 LISTED = 1000  # groups that the ledger lists

@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.errors import ParameterError
-from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
+from timeveil.models.patterns.method.transactions import Sets, Transactions, packed, ranges
 
 BLOCK_WORDS = 1 << 17  # words of conjunctions that are computed at once: about what a core's cache holds
 

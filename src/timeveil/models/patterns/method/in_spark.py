@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.roles import Roles
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.family import Family, Nodes, mine_family, too_many
 from timeveil.models.patterns.method.transactions import (
     NOTHING,
-    Ints,
     Sets,
     Source,
     Transactions,

@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.models.patterns.method.channels import Boxes, Channels
 from timeveil.models.patterns.method.family import BLOCK_WORDS, Family
-from timeveil.models.patterns.method.transactions import Flags, Ints, Sets, Transactions, packed, ranges
+from timeveil.models.patterns.method.transactions import Sets, Transactions, packed, ranges
 
 Mine = Callable[[Transactions], Family]
 Find = Callable[[Family], Channels]

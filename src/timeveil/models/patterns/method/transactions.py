@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.lines import READING
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
@@ -32,8 +33,6 @@ from timeveil.symbols import LETTERS, Center, from_letters, positions, reconstru
 if TYPE_CHECKING:
     from timeveil.models.patterns.method.in_spark import RowsInSpark
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Origin = Literal["series", "release", "baskets"]
 LIST_MARKS = (";", "|", ",", "[")  # characters that separate or open a list written as text
@@ -279,7 +278,7 @@ def _of_release(release: Release, values: Values) -> Source:
     return Source("release", relation, items, rows, facts, of_rows, names, described["center"])
 
 
-def symbols_of(z: NDArray[np.float64], instants: Sequence[str], kinds: int) -> Transactions:
+def symbols_of(z: Floats, instants: Sequence[str], kinds: int) -> Transactions:
     """The symbols of series at some instants as items."""
     names = tuple(f"{instant}={LETTERS[symbol]}" for instant in instants for symbol in range(kinds))
     items = symbols_at(positions(z), kinds) + kinds * np.arange(len(instants))

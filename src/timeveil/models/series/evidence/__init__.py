@@ -16,20 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Coded, Integers, encode, mismatch, within_room
+from timeveil.evidence.codes import Coded, encode, mismatch, within_room
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import columns_of, promised
-from timeveil.models.series.evidence.original import (
-    ABSENT,
-    Floats,
-    Series,
-    encode_numbers,
-    floats_of,
-    series_of,
-)
+from timeveil.models.series.evidence.original import ABSENT, Series, encode_numbers, floats_of, series_of
 from timeveil.symbols import (
     LETTERS,
     MOST_LEVELS,
@@ -42,7 +36,6 @@ from timeveil.symbols import (
 
 __all__ = ["ABSENT", "Floats", "Integers", "Series", "encode_numbers", "floats_of", "series_of"]
 Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
 """Names of published columns; a release without patterns has only the first."""
@@ -64,13 +57,13 @@ class Published:
     """
 
     instants: tuple[str, ...]
-    values: Integers
-    pattern: Integers
+    values: Ints
+    pattern: Ints
     center: Center
     own_patterns: bool
     suppressed: int
-    group: Integers
-    rows: Integers
+    group: Ints
+    rows: Ints
     low: Floats
     high: Floats
     symbols: Symbols
@@ -91,7 +84,7 @@ class Published:
         """
         return math.sqrt(max(self.size - 1, 0)) + (self.center == "median")
 
-    def index_of(self, names: Sequence[str]) -> Integers:
+    def index_of(self, names: Sequence[str]) -> Ints:
         """The index of each of these instants."""
         for name in names:
             if name not in self.instants:
@@ -99,11 +92,11 @@ class Published:
                 raise ParameterError(f"the release has no instant `{name}`", hint=hint, code="column-missing")
         return np.array([self.instants.index(name) for name in names], dtype=np.int64)
 
-    def others(self, instants: Integers) -> Integers:
+    def others(self, instants: Ints) -> Ints:
         """The instants that are not among these."""
         return np.setdiff1d(np.arange(self.size), instants)
 
-    def features_known(self, instants: Integers) -> tuple[Integers, Integers]:
+    def features_known(self, instants: Ints) -> tuple[Ints, Ints]:
         """The features that follow from the values of some instants alone, and those that are published."""
         if self.representation.of_instants:
             return instants, self.pattern
@@ -170,7 +163,7 @@ class Records:
     """All series of the original, and the run of `published` that holds each, `ABSENT` if suppressed."""
 
     series: Series
-    run: Integers
+    run: Ints
     published: Published
 
     @property
@@ -179,7 +172,7 @@ class Records:
         return self.series.matrix
 
     @property
-    def released(self) -> Integers:
+    def released(self) -> Ints:
         """The series that were published, those of a run together."""
         order = np.argsort(self.run, kind="stable")
         return order[np.searchsorted(self.run[order], 0) :]
@@ -222,7 +215,7 @@ class Evidence(LabelledEvidence):
         labels, rows = self.released_column(name), self.runs.rows
         return Coded(labels.codes[np.cumsum(rows) - rows], labels.values)
 
-    def noted(self, name: str) -> Integers:
+    def noted(self, name: str) -> Ints:
         """A column of numbers in the ledger, `ABSENT` where it is null."""
         return np.asarray(self.private.table.column(name).fill_null(ABSENT)).astype(np.int64)
 
@@ -323,7 +316,7 @@ def _batch_runs(batch: pa.RecordBatch, names: list[list[str]], width: int) -> tu
     return _runs(group, np.ones(len(group), dtype=np.int64), low, high, means, *patterns)
 
 
-def _runs(group: Integers, rows: Integers, *matrices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+def _runs(group: Ints, rows: Ints, *matrices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """Equal rows that follow each other as one, by everything but the sensitive and the kept columns."""
     fresh = np.ones(len(group), dtype=bool)
     fresh[1:] = group[1:] != group[:-1]

@@ -3,18 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.domain.relation import Relation
 from timeveil.errors import raising
-from timeveil.evidence.codes import Coded, Integers, column_of, encode, encode_values, mismatch
+from timeveil.evidence.codes import Coded, column_of, encode, encode_values, mismatch
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 ABSENT = -1  # in place of a group, a cell, a run or a series: there is none
 _UNCAST = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # beyond them decimals cannot be written as text
@@ -29,8 +27,8 @@ class Series:
     """
 
     matrix: Floats
-    of_row: Integers
-    row: Integers
+    of_row: Ints
+    row: Ints
     instants: tuple[str, ...]
 
     def has_instants(self, names: Sequence[str]) -> bool:
@@ -89,7 +87,7 @@ def floats_of(column: pa.ChunkedArray) -> Floats:
     return values
 
 
-def _pivoted(original: Relation) -> tuple[Floats, Integers, tuple[str, ...]]:
+def _pivoted(original: Relation) -> tuple[Floats, Ints, tuple[str, ...]]:
     """Long rows as a matrix: people by appearance, times in order, nan where a row is missing."""
     roles = original.roles
     person = encode(column_of(original.data, str(roles.respondent)))

@@ -21,12 +21,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.random import Generator
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import as_dict
 from timeveil.errors import InputError
-from timeveil.evidence.codes import Integers, align, column_of, distinct_pairs, encode
+from timeveil.evidence.codes import align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
-from timeveil.models.series.evidence import Evidence, Floats, Mask, Published, Records, Symbols, floats_of
+from timeveil.models.series.evidence import Evidence, Published, Records, Symbols, floats_of
 from timeveil.models.series.judges.beside import known_sides, left_to_the_last, owned_rows, told_together
 from timeveil.models.series.judges.features import bad
 from timeveil.models.series.parameters import SeriesAdversary
@@ -38,8 +39,8 @@ _PILOT = 200
 _EQUAL = 1e-9
 _PAIRS_AT_ONCE = 100_000
 _DENSE_SIDES = 4
-Pairs = Iterator[tuple[Integers, Integers]]
-Counts = Callable[[Integers], Integers]  # how many rows fit each of some people
+Pairs = Iterator[tuple[Ints, Ints]]
+Counts = Callable[[Ints], Ints]  # how many rows fit each of some people
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +159,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
     )
 
 
-def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> tuple[Counts, Boxes]:
+def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Flags) -> tuple[Counts, Boxes]:
     """How many series of the original fit each person, and the rows of the release as boxes."""
     matrix, published, tolerance = evidence.records.matrix, evidence.published, adversary.tolerance
     least, most, values = matrix - tolerance, matrix + tolerance, published.values
@@ -187,12 +188,12 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Mask) -> t
     return lambda people: count[number[people]], after
 
 
-def _known_shape(adversary: SeriesAdversary, published: Published) -> Integers:
+def _known_shape(adversary: SeriesAdversary, published: Published) -> Ints:
     """The instants whose part of the shape is known."""
     return np.arange(published.size) if not adversary.pattern_of else published.index_of(adversary.pattern_of)
 
 
-def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Generator) -> Integers:
+def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Generator) -> Ints:
     """Everyone, or a random sample of the requested size or of what can be afforded."""
     most = people if sample is None else min(sample, people)
     if sample is None and people > _PILOT:
@@ -203,7 +204,7 @@ def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Gen
     return np.arange(people) if most == people else np.sort(rng.choice(people, most, replace=False))
 
 
-def _nearest(records: Records, targets: Integers, pairs: Pairs, pattern: Integers) -> Pairs:
+def _nearest(records: Records, targets: Ints, pairs: Pairs, pattern: Ints) -> Pairs:
     """Of the pairs of each person those whose shown shape is nearest to the person's at these instants."""
     shapes = unit_shapes(records.published.shapes()[:, pattern])
     original = unit_shapes(records.matrix[targets][:, pattern])
@@ -224,7 +225,7 @@ class _SensitiveColumn:
 
     copies: Posterior | None = None
 
-    def __init__(self, evidence: Evidence, name: str, targets: Integers) -> None:
+    def __init__(self, evidence: Evidence, name: str, targets: Ints) -> None:
         release, rows = evidence.release, evidence.published.rows
         original = column_of(evidence.private.original.data, name).take(pa.array(evidence.series.row))
         released = column_of(release.parts["data"], name)
@@ -247,7 +248,7 @@ class _SensitiveColumn:
             truly = np.searchsorted(true, self._keys[:-1], "right") - np.searchsorted(true, self._keys[:-1])
             self.copies = _copies(run, value, count, np.maximum(count - truly, 0), most[run])
 
-    def add(self, people: Integers, begins: Integers, person: Integers, run: Integers) -> None:
+    def add(self, people: Ints, begins: Ints, person: Ints, run: Ints) -> None:
         """Note the values in the runs that fit some people; all runs of a person come at once."""
         key = run * self._size + self._true[person]
         entry = np.searchsorted(self._keys[:-1], key)
@@ -257,7 +258,7 @@ class _SensitiveColumn:
         self.single[people] = least == np.maximum.reduceat(self._most[run], begins)
 
 
-def _copies(run: Integers, value: Integers, count: Integers, changed: Integers, most: Integers) -> Posterior:
+def _copies(run: Ints, value: Ints, count: Ints, changed: Ints, most: Ints) -> Posterior:
     """Rows whose number is also published elsewhere, in a cell with as much of its commonest as l allows.
 
     Where most numbers are unique, such a row was changed, and had the commonest number of its cell before.
@@ -301,7 +302,7 @@ class Boxes:
     high: Floats
     known_low: Floats
     known_high: Floats
-    mask: Mask
+    mask: Flags
 
     def with_symbols(self, symbols: Symbols, levels: Symbols | int, position: Floats) -> Boxes:
         """The same with the symbols, of which the position of each person is known."""
@@ -314,14 +315,14 @@ class Boxes:
         sides = (self.low, self.high, self.known_low, self.known_high, self.mask)
         return Boxes(*(np.hstack(pair) for pair in zip(sides, added, strict=True)))
 
-    def counts(self, people: Integers) -> Integers:
+    def counts(self, people: Ints) -> Ints:
         """How many boxes fit each of these people."""
-        counts: Integers = np.zeros(len(people), dtype=np.int64)
+        counts: Ints = np.zeros(len(people), dtype=np.int64)
         for person, _ in self.fits(people):
             counts += np.bincount(person, minlength=len(people))
         return counts
 
-    def fits(self, people: Integers) -> Pairs:
+    def fits(self, people: Ints) -> Pairs:
         """Pairs of one of these people, by index, and a box that meet, in parts; all of a person together."""
         mask, known_low = self.mask[people], self.known_low[people]
         # People of whom the same sides are known are searched for together.
@@ -338,7 +339,7 @@ class Boxes:
             yield from _search(informed, [line[informed_sides] for line in lines], scale[informed_sides])
 
 
-def _search(people: Integers, lines: Sequence[Floats], scale: Floats) -> Pairs:
+def _search(people: Ints, lines: Sequence[Floats], scale: Floats) -> Pairs:
     """Halve people until few pairs are left, then try each; a line of each array is a side that is known."""
     low, high, known_low, known_high = lines
     waiting = [(people, np.arange(low.shape[1]))]
@@ -370,9 +371,9 @@ def _search(people: Integers, lines: Sequence[Floats], scale: Floats) -> Pairs:
             yield person, box
 
 
-def known_instants(adversary: SeriesAdversary, instants: Sequence[str], people: int, rng: Generator) -> Mask:
+def known_instants(adversary: SeriesAdversary, instants: Sequence[str], people: int, rng: Generator) -> Flags:
     """Of each person, the instants whose values are known."""
-    mask: Mask = np.zeros((people, len(instants)), dtype=bool)
+    mask: Flags = np.zeros((people, len(instants)), dtype=bool)
     if adversary.values == "all":
         mask[:] = True
     elif isinstance(adversary.values, int):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeveil.models.series.evidence import Floats, Integers, Mask
+from timeveil.domain.arrays import Flags, Floats, Ints
 
 LEAST, MOST = 0.01, 0.2  # shares of the series that a question is to select
 
@@ -22,14 +22,14 @@ class Bands:
     Where a question asks about fewer columns, a range is as wide as can be.
     """
 
-    column: Integers
+    column: Ints
     low: Floats
     high: Floats
 
     def __getitem__(self, part: slice) -> Bands:
         return Bands(self.column[part], self.low[part], self.high[part])
 
-    def __iter__(self) -> Iterator[tuple[Integers, Floats, Floats]]:
+    def __iter__(self) -> Iterator[tuple[Ints, Floats, Floats]]:
         return zip(self.column.T, self.low.T, self.high.T, strict=True)
 
 
@@ -44,7 +44,7 @@ class Columns:
             rank[:] = np.searchsorted(ordered, row, side="left")
         self.rows = rows
 
-    def draw(self, series: Integers, most: int, rng: np.random.Generator) -> Bands:
+    def draw(self, series: Ints, most: int, rng: np.random.Generator) -> Bands:
         """A band around each of these series, on 1 to `most` columns."""
         number, count = len(series), self.rows.shape[1]
         most = min(most, len(self.rows))
@@ -59,7 +59,7 @@ class Columns:
         low = np.where(in_use, self.ordered[column, first], -np.inf)
         return Bands(column, low, np.where(in_use, self.ordered[column, last], np.inf))
 
-    def within(self, bands: Bands) -> Mask:
+    def within(self, bands: Bands) -> Flags:
         """Per question and series whether it is in every range."""
         inside = np.ones((len(bands.column), self.rows.shape[1]), dtype=bool)
         for column, low, high in bands:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Estimate
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, distinct_pairs
+from timeveil.evidence.codes import Coded, distinct_pairs
 from timeveil.evidence.conditions import Alternatives
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import Posterior
-from timeveil.models.series.evidence import ABSENT, Bounds, Evidence, Floats, Mask, Published, Records
+from timeveil.models.series.evidence import ABSENT, Bounds, Evidence, Published, Records
 
 _INNER = 2  # the first step that may be published, and as far from the last one
 _ROUNDING = 1e-6  # of a step: sums of floats differ in their last digits
@@ -45,7 +46,7 @@ class MeanValue:
     instant: str
 
 
-def group_sizes(published: Published) -> Integers:
+def group_sizes(published: Published) -> Ints:
     """The number of rows of the group of each run."""
     groups, number = np.unique(published.group, return_inverse=True)
     return np.bincount(number, weights=published.rows, minlength=len(groups)).astype(np.int64)[number]
@@ -103,7 +104,7 @@ def check_steps(runs: Published, findings: Findings) -> None:
     findings.expect_none("mean:step", rows=runs.rows[wrong.any(axis=1)].sum())
 
 
-def check_against(mean: Floats, values: Floats, begins: Integers, bounds: Bounds, findings: Findings) -> None:
+def check_against(mean: Floats, values: Floats, begins: Ints, bounds: Bounds, findings: Findings) -> None:
     """The means of groups are those of their series, and held back only where they have to be.
 
     The series of a group follow each other, each group from one of `begins` on.
@@ -116,7 +117,7 @@ def check_against(mean: Floats, values: Floats, begins: Integers, bounds: Bounds
     position, stated = np.add.reduceat(shares, begins), np.isfinite(mean)
     step = np.where(stated, mean - low, 0.0) / divisor * size[:, None]
     outer = np.minimum(position, size[:, None] - position) < _INNER - 0.5 + _ROUNDING
-    wrong: Mask = stated & (width > 0) & (np.abs(step - position) > 0.5 + _ROUNDING)
+    wrong: Flags = stated & (width > 0) & (np.abs(step - position) > 0.5 + _ROUNDING)
     findings.expect_none("mean-differs", groups=wrong.any(axis=1))
     findings.expect_none("mean-missing", groups=(~stated & ~outer).any(axis=1))
 
@@ -171,7 +172,7 @@ def check_shown(evidence: Evidence, findings: Findings) -> None:
         findings.expect_none("levels", labels=strangers, name=name)
 
 
-def check_contents(evidence: Evidence, group: Integers, findings: Findings) -> None:
+def check_contents(evidence: Evidence, group: Ints, findings: Findings) -> None:
     """With the ledger: every series is under labels that contain its values."""
     inside, groups = np.flatnonzero(group != ABSENT), evidence.runs.group
     for name in evidence.columns("quasi"):
@@ -228,7 +229,7 @@ def shares_where(evidence: Evidence, where: Any) -> Floats:
     return evidence.label_shares(conditions, classes)
 
 
-def owned_rows(evidence: Evidence) -> Callable[[Integers, Integers], Integers]:
+def owned_rows(evidence: Evidence) -> Callable[[Ints, Ints], Ints]:
     """A function of pairs of a series and a run: how many rows of the run are the same person's."""
     records, column = evidence.records, evidence.private.original.roles.respondent
     people = evidence.original_column(str(column))
@@ -236,7 +237,7 @@ def owned_rows(evidence: Evidence) -> Callable[[Integers, Integers], Integers]:
     inside = records.released
     keys = np.sort(records.run[inside] * size + person[inside])
 
-    def rows_of(series: Integers, run: Integers) -> Integers:
+    def rows_of(series: Ints, run: Ints) -> Ints:
         key = run * size + person[series]
         return np.searchsorted(keys, key, "right") - np.searchsorted(keys, key)
 

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, differing, encode, fold_both
+from timeveil.evidence.codes import Coded, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Mask, Symbols, encode_numbers
+from timeveil.models.series.evidence import ABSENT, Evidence, Symbols, encode_numbers
 from timeveil.models.series.judges.beside import check_against, check_contents
 from timeveil.models.series.judges.manifest import digits_of
 from timeveil.symbols import MOST_LEVELS
@@ -61,9 +62,9 @@ class Cells:
     `of_row` is the cell of each row; the other arrays have an entry per cell.
     """
 
-    of_row: Integers
-    group: Integers
-    rows: Integers
+    of_row: Ints
+    group: Ints
+    rows: Ints
     symbols: Symbols
     levels: Symbols
 
@@ -109,7 +110,7 @@ def _check_ledger(evidence: Evidence, findings: Findings) -> bool:
     return findings.expect_rows(ledger, "group", "subgroup")
 
 
-def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integers, Integers | None]:
+def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Ints, Ints | None]:
     """Group and cell of every series, `ABSENT` if suppressed; no cells where the ledger's are others."""
     findings.check("every series is in one group and one subgroup, or withheld")
     series, original = evidence.series, evidence.private.original
@@ -150,7 +151,7 @@ def _assign(evidence: Evidence, cells: Cells, findings: Findings) -> tuple[Integ
     return group, cell if matched else None
 
 
-def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) -> None:
+def _check_envelopes(evidence: Evidence, group: Ints, findings: Findings) -> None:
     needed = "they and the stated rounding explain"
     findings.check(f"every envelope holds its series and is no wider than {needed}")
     runs, matrix = evidence.runs, evidence.series.matrix
@@ -176,7 +177,7 @@ def _check_envelopes(evidence: Evidence, group: Integers, findings: Findings) ->
         check_against(runs.mean[example][index[begins]], values, begins, (low, high), findings)
 
 
-def _check_patterns(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
+def _check_patterns(evidence: Evidence, cells: Cells, assigned: Ints, findings: Findings) -> None:
     findings.check("every pattern is, at every instant, that of each of its series")
     inside, wrong, runs = np.flatnonzero(assigned != ABSENT), 0, evidence.runs
     parameters = evidence.release.manifest["parameters"]
@@ -223,7 +224,7 @@ for _level in range(2, MOST_LEVELS + 1):
     _BORDERS[_level, 1:_level] = [NormalDist().inv_cdf(step / _level) for step in range(1, _level)]
 
 
-def _check_values(evidence: Evidence, cells: Cells, assigned: Integers, findings: Findings) -> None:
+def _check_values(evidence: Evidence, cells: Cells, assigned: Ints, findings: Findings) -> None:
     findings.check("the sensitive and kept values of every cell are those of its series, row by row")
     release, inside = evidence.release, np.flatnonzero(assigned != ABSENT)
     row, cell = evidence.series.row[inside], assigned[inside]
@@ -294,7 +295,7 @@ def _needed_changes(
 # a looser test lets pass could carry a message. Decimals are read from Python's texts, which are exact.
 
 
-def too_long(bounds: Floats, digits: int) -> Mask:
+def too_long(bounds: Floats, digits: int) -> Flags:
     """Where a number has more significant digits.
 
     >>> too_long(np.array([0.123, 0.12300000000000001, 1240.0, 0.0]), 3).tolist()
@@ -303,7 +304,7 @@ def too_long(bounds: Floats, digits: int) -> Mask:
     return _each(bounds, lambda bound: float(f"{bound:.{digits - 1}e}") != bound, bool)
 
 
-def is_nearest_below(bounds: Floats, values: Floats, digits: int | None) -> Mask:
+def is_nearest_below(bounds: Floats, values: Floats, digits: int | None) -> Flags:
     """Where no number of this many digits, or no number at all, is above a bound and not above its value."""
     if digits is None:
         return np.asarray(bounds == values)

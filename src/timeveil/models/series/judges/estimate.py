@@ -28,18 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.release import Release
 from timeveil.evidence.published import require
-from timeveil.models.series.evidence import (
-    Bounds,
-    Evidence,
-    Floats,
-    Integers,
-    Mask,
-    Published,
-    Symbols,
-    cell_bounds,
-)
+from timeveil.models.series.evidence import Bounds, Evidence, Published, Symbols, cell_bounds
 from timeveil.models.series.judges.features import Range, bad, ends
 from timeveil.symbols import LETTERS, positions, z_normalised
 
@@ -102,7 +94,7 @@ def refuse_borrowed(published: Published) -> None:
         raise bad(message, "ask for a release made with the method adaptive or kapra", "not-published")
 
 
-def estimated_ranges(published: Published, instants: Integers, domain: Range = (None, None)) -> Bounds:
+def estimated_ranges(published: Published, instants: Ints, domain: Range = (None, None)) -> Bounds:
     """Per run and instant the lowest and highest value that fits what was published."""
     low, high = np.empty((2, len(published.rows), len(instants)))
     for rows, _, lowest, highest in _narrowed(published, domain):
@@ -111,7 +103,7 @@ def estimated_ranges(published: Published, instants: Integers, domain: Range = (
 
 
 def estimated_symbols(
-    published: Published, instants: Integers, domain: Range = (None, None)
+    published: Published, instants: Ints, domain: Range = (None, None)
 ) -> tuple[Symbols, Symbols]:
     """Per run and instant the symbol whose values overlap the envelope most, and per run its level."""
     neither = [published.instants[instant] for instant in np.setdiff1d(instants, published.values)]
@@ -231,7 +223,7 @@ class Scaling:
     unit: Floats
     least: Floats
     most: Floats
-    possible: Mask
+    possible: Flags
 
     def between(self, below: Floats, above: Floats) -> Bounds:
         """The lowest and highest value of each series where z is in [below, above], rounding allowed for."""
@@ -262,7 +254,7 @@ def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Float
     return Scaling(low, high, below, above, shift, unit, least, most, possible)
 
 
-def _newton(low: Floats, high: Floats, below: Floats, above: Floats, start: float) -> tuple[Floats, Mask]:
+def _newton(low: Floats, high: Floats, below: Floats, above: Floats, start: float) -> tuple[Floats, Flags]:
     """The first deviation, up from 0 or down from another, with room for a centre, and if there is one."""
     deviation, way = np.full(len(low), start), -1 if start else 1
     waiting, possible = np.arange(len(low)), np.ones(len(low), dtype=bool)

@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from timeveil.domain.arrays import Flags, Floats
 from timeveil.errors import raising
-from timeveil.models.series.evidence import Floats, Mask
 from timeveil.models.series.judges.features import bad
 
 LONGEST = 500  # characters of an expression
@@ -38,7 +38,7 @@ _OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _HINT = "write it with instants, numbers, + - * / and parentheses, such as `h08 - h07`"
-Interval: TypeAlias = tuple[Floats, Floats, Mask]
+Interval: TypeAlias = tuple[Floats, Floats, Flags]
 """Per row the lowest and highest value, and whether there surely is one."""
 
 

@@ -26,8 +26,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from timeveil.domain.arrays import Floats
 from timeveil.errors import ErrorCode, ParameterError, raising
-from timeveil.models.series.evidence import Bounds, Cells, Floats
+from timeveil.models.series.evidence import Bounds, Cells
 
 Names: TypeAlias = tuple[str, ...]  # the instants of a series
 Range: TypeAlias = tuple[float | None, float | None]

@@ -18,10 +18,11 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.risk import withheld_by
-from timeveil.models.series.evidence import ABSENT, Evidence, Floats, Integers, Mask, Records
+from timeveil.models.series.evidence import ABSENT, Evidence, Records
 from timeveil.models.series.judges.bands import Bands, Columns
 from timeveil.models.series.judges.beside import bits_lost, middles
 from timeveil.models.series.judges.features import DISTANCES, distances
@@ -204,10 +205,10 @@ class ReleaseSummary:
     suppressed.
     """
 
-    rows: Integers
-    run: Integers
-    values: Integers
-    pattern: Integers
+    rows: Ints
+    run: Ints
+    values: Ints
+    pattern: Ints
     low: Floats
     high: Floats
     shape: Floats
@@ -245,7 +246,7 @@ class Outcome:
         return QueryError(kind, *numbers, precision, recall, float(answered.mean()))
 
 
-Fit: TypeAlias = tuple[Mask, npt.NDArray[Any]]
+Fit: TypeAlias = tuple[Flags, npt.NDArray[Any]]
 """Per question the series that fit, and the runs of the answer or the share of each that is to fit."""
 
 
@@ -308,7 +309,7 @@ class Workload:
 
         return self._answered("complex questions", len(tolerance), asked)
 
-    def _centres(self, questions: int, rng: np.random.Generator) -> Integers:
+    def _centres(self, questions: int, rng: np.random.Generator) -> Ints:
         return rng.integers(0, self._number, questions)
 
     def _answered(self, asking: str, questions: int, asked: Callable[[slice], Fit]) -> Outcome:
@@ -345,7 +346,7 @@ class Workload:
             inside &= (difference >= low[:, None]) & (difference <= high[:, None])
         return self._differences.within(bands), inside
 
-    def _similar(self, centre: Integers, tolerance: Floats, part: slice) -> Fit:
+    def _similar(self, centre: Ints, tolerance: Floats, part: slice) -> Fit:
         """The series, and the runs, whose shape is within the tolerance of the centre."""
         like, least = self._shapes[centre[part]], 1.0 - tolerance[part, None] - 1e-9
         return like @ self._shapes.T >= least, like @ self._published_shapes.T >= least

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence import risk
-from timeveil.models.series.evidence import Evidence, Floats, Integers, series_of
+from timeveil.models.series.evidence import Evidence, series_of
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import WEIGHING, SeriesAdversary, SeriesParameters
 
@@ -83,7 +84,7 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> SeriesProfile:
     return SeriesProfile(k, size, max(people - everyone, 0), width, tuple(knowledge))
 
 
-def _codes(column: Floats, digits: int | None) -> Integers:
+def _codes(column: Floats, digits: int | None) -> Ints:
     """Numbers for equal values, after rounding to significant digits."""
     if digits is not None:
         with np.errstate(divide="ignore"):
@@ -93,7 +94,7 @@ def _codes(column: Floats, digits: int | None) -> Integers:
     return np.unique(column, return_inverse=True)[1].ravel()
 
 
-def _shares(codes: Integers, instants: int, k: int) -> tuple[float, float]:
+def _shares(codes: Ints, instants: int, k: int) -> tuple[float, float]:
     size, width = codes.shape
     starts = np.unique(np.linspace(0, width - instants, PLACES).astype(int)) if size else ()
     shares = []

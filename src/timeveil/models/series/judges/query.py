@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
-from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Floats, Integers, Mask, Published
+from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Published
 from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.beside import MeanValue, mean_bounds, mean_of, middles, shares_where
 from timeveil.models.series.judges.expressions import Expression, Function, shares
@@ -201,7 +202,7 @@ def _by_expression(published: Published, query: ExpressionRange) -> Fit:
     return fit
 
 
-def spread(low: Floats, high: Floats, least: Any, most: Any) -> tuple[Floats, Mask, Mask]:
+def spread(low: Floats, high: Floats, least: Any, most: Any) -> tuple[Floats, Flags, Flags]:
     """Of values spread evenly over [low, high] the share in [least, most]; if all are, and if any may be.
 
     Where an envelope has no end, there is no width to spread over: half is the guess where some may fit.
@@ -234,7 +235,7 @@ def expected(low: Floats, middle: Floats | None, high: Floats, least: Any, most:
     return np.asarray(below * parts[0] + (1 - below) * parts[1])
 
 
-def _middles_at(published: Published, instants: Integers) -> Floats:
+def _middles_at(published: Published, instants: Ints) -> Floats:
     """Per run the best guess at the mean of its group; of estimated envelopes the middle."""
     low, high = (np.clip(side, *estimate.extent_of(published)) for side in envelopes_at(published, instants))
     middle, direct = (low + high) / 2, np.isin(instants, published.values)
@@ -243,7 +244,7 @@ def _middles_at(published: Published, instants: Integers) -> Floats:
     return middle
 
 
-def envelopes_at(published: Published, instants: Integers) -> Bounds:
+def envelopes_at(published: Published, instants: Ints) -> Bounds:
     """Per run the envelope at some instants: the published one, or what can be estimated."""
     low, high = np.empty((2, len(published.rows), len(instants)))
     direct = np.isin(instants, published.values)
@@ -257,7 +258,7 @@ def envelopes_at(published: Published, instants: Integers) -> Bounds:
     return low, high
 
 
-def shapes_at(published: Published, instants: Integers) -> Floats:
+def shapes_at(published: Published, instants: Ints) -> Floats:
     """Reconstructed z-normalised values, with estimated symbols where these instants have none."""
     z = published.shapes()
     missing = np.setdiff1d(instants, published.pattern)
@@ -330,7 +331,7 @@ def _label(key: Hashable) -> str:
     return " less ".join(f"`{name}`" for name in (key if isinstance(key, tuple) else (key,)))
 
 
-def _not_published(part: str, published: Published, missing: Integers) -> ParameterError:
+def _not_published(part: str, published: Published, missing: Ints) -> ParameterError:
     names = ", ".join(published.instants[instant] for instant in missing[:12])
     message = f"{part} at {names} were not published and cannot be estimated from this release"
     verb = "values were" if part == "values" else "pattern was"

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Integers, column_of, distinct_pairs, encode
+from timeveil.evidence.codes import column_of, distinct_pairs, encode
 from timeveil.evidence.published import check_row_order, columns_of, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
 from timeveil.models.series.judges import beside, definition
@@ -183,12 +184,12 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     findings.expect_none("group:ties", groups=turned)
 
 
-def _begins(group: Integers) -> Integers:
+def _begins(group: Ints) -> Ints:
     """Where each run of one number begins."""
     return np.flatnonzero(np.diff(group, prepend=group[:1] - 1))
 
 
-def _turned(release: Release, group: Integers, tied: Integers) -> int:
+def _turned(release: Release, group: Ints, tied: Ints) -> int:
     """How many groups with the envelope of the next sort after it by the first row that differs.
 
     If all rows of the smaller group are equal, it comes first.

@@ -35,12 +35,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Flags
 from timeveil.domain.wording import counted
 from timeveil.errors import InfeasibleError, InputError, InternalError, ParameterError
 from timeveil.models.series.method.adaptive import improved
 from timeveil.models.series.method.paper import agreeing_levels
 from timeveil.models.series.method.partition import (
-    Flags,
     Floats,
     Labels,
     Matrix,

@@ -24,9 +24,9 @@ from typing import Self
 
 import numpy as np
 
+from timeveil.domain.arrays import Flags
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.partition import (
-    Flags,
     Labels,
     Matrix,
     Partition,

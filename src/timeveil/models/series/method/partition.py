@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import row_keys
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.symbols import Representation, power_of_two, representation_of
 
 Matrix = NDArray[np.float64]  # one row per series, one column per instant; finite, C-contiguous
 Floats = NDArray[Any]
-Labels = NDArray[np.int64]
+Labels = Ints
 Symbols = NDArray[np.uint8]
-Flags = NDArray[np.bool_]
 
 CELLS_AT_ONCE = 1 << 22
 """Numbers in the arrays of one step: few enough for the cache, and for an interrupt to be noticed soon."""

@@ -11,8 +11,9 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
+from timeveil.domain.arrays import Floats
 from timeveil.errors import ParameterError
-from timeveil.models.series.evidence import Evidence, Floats, Published
+from timeveil.models.series.evidence import Evidence, Published
 from timeveil.models.series.judges.attack import SeriesBreach
 from timeveil.models.series.judges.measure import SeriesLoss, widths
 from timeveil.page import svg

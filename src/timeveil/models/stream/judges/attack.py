@@ -29,10 +29,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.errors import RolesError
-from timeveil.evidence.codes import Integers, distinct, distinct_pairs, ranked
-from timeveil.evidence.risk import ColumnRisk, Exposure, Floats, Posterior, column_risks
-from timeveil.models.stream.evidence import Evidence, Mask, number_of_pairs
+from timeveil.evidence.codes import distinct, distinct_pairs, ranked
+from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, column_risks
+from timeveil.models.stream.evidence import Evidence, number_of_pairs
 from timeveil.models.stream.parameters import StreamAdversary
 from timeveil.models.stream.slots import NOWHERE
 
@@ -213,7 +214,7 @@ class _Scene:
         true = np.searchsorted(keys, candidates * self.values + self.value[published])
         return np.asarray(expected[true] / np.bincount(candidates)[candidates], dtype=np.float64)
 
-    def _in_all(self, person: Integers, number: Integers, bucket: Integers, true: Integers) -> Floats:
+    def _in_all(self, person: Ints, number: Ints, bucket: Ints, true: Ints) -> Floats:
         """Per recurring person the chance of their `true` value; 0 where that is -1, because it changes."""
         people, constant = len(true), true >= 0
         if self.evidence.recurring == "invariant":
@@ -241,12 +242,12 @@ class _Scene:
         entry = np.where(constant, np.searchsorted(keys, np.arange(people) * self.values + true), 0)
         return np.where(constant, likely[entry] / np.where(constant, total, 1.0), 0.0)
 
-    def _bucket_of_each(self) -> Integers:
+    def _bucket_of_each(self) -> Ints:
         """Per published record its bucket; without buckets, its slot and quasi-identifiers."""
         second = self.quasi if self.exact else self.bucket
         return number_of_pairs(self.slot[self.published], second[self.published])[0]
 
-    def _values_in(self, bucket: Integers, number: Integers) -> tuple[Integers, Integers, Floats]:
+    def _values_in(self, bucket: Ints, number: Ints) -> tuple[Ints, Ints, Floats]:
         """All values of the buckets `number`: which of `number` each belongs to, value, and share in it."""
         owner, value, often = self._listed(bucket)
         size, length = np.bincount(owner, often), np.bincount(owner)
@@ -256,7 +257,7 @@ class _Scene:
         entry = begin[number][case] + step
         return case, value[entry], (often / size[owner])[entry]
 
-    def _listed(self, bucket: Integers) -> tuple[Integers, Integers, Integers]:
+    def _listed(self, bucket: Ints) -> tuple[Ints, Ints, Ints]:
         """The values that buckets list, with how often, in order of bucket and value; `bucket` of records."""
         value = self.value[self.published]
         if self.evidence.alone.any():
@@ -266,12 +267,12 @@ class _Scene:
             bucket, value = np.append(bucket, bucket[position]), np.append(value, invented)
         return distinct_pairs(bucket, value, self.values)
 
-    def _posterior(self, chance: Floats, records: Mask) -> Posterior:
+    def _posterior(self, chance: Floats, records: Flags) -> Posterior:
         person = self.person[records]
         return Posterior(chance, 1.0 / np.bincount(person)[person] if len(person) else np.zeros(0))
 
 
-def within(group: Integers, value: Integers, values: int) -> Floats:
+def within(group: Ints, value: Ints, values: int) -> Floats:
     """Per record the share of its group's records that have its value.
 
     >>> within(np.array([0, 0, 0, 1]), np.array([5, 5, 7, 7]), 8).round(2).tolist()
@@ -281,9 +282,7 @@ def within(group: Integers, value: Integers, values: int) -> Floats:
     return np.asarray(often[index.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
 
 
-def learnt_shares(
-    record: Integers, value: Integers, cell: Integers, often: Integers, columns: Sequence[Integers]
-) -> Floats:
+def learnt_shares(record: Ints, value: Ints, cell: Ints, often: Ints, columns: Sequence[Ints]) -> Floats:
     """For pairs of a record and a value of its bucket: the chance that the record has it.
 
     `cell` numbers the buckets' values, of which `often` has the number of records; `columns` have the codes
@@ -325,13 +324,13 @@ def learnt_shares(
 class Shown(NamedTuple):
     """A generalised column: codes of values and labels by record, and which label contains which value."""
 
-    value: Integers
-    label: Integers
+    value: Ints
+    label: Ints
     contains: Floats
 
 
 def shares_through_labels(
-    record: Integers, value: Integers, often: Integers, true: Integers, columns: Sequence[Shown]
+    record: Ints, value: Ints, often: Ints, true: Ints, columns: Sequence[Shown]
 ) -> Floats:
     """The same where groups show everyone's value, beside labels instead of quasi-identifiers.
 

@@ -11,11 +11,11 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, distinct_pairs, encode, encode_values, fold
+from timeveil.evidence.codes import Coded, distinct_pairs, encode, encode_values, fold
 from timeveil.evidence.conditions import Alternatives
 from timeveil.evidence.published import classes_of
-from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, number_of_pairs, whole_numbers
 
 
@@ -50,14 +50,14 @@ def check_groups(evidence: Evidence, findings: Findings) -> None:
         findings.expect_none("levels", labels=strangers, name=name)
 
 
-def check_row_count(rows: Integers, stated: int, findings: Findings) -> None:
+def check_row_count(rows: Ints, stated: int, findings: Findings) -> None:
     """As many rows as the manifest states."""
     findings.check("row, slot and bucket counts are those of the manifest")
     findings.expect("row-count", rows.sum() == stated, rows=int(rows.sum()), stated=stated)
 
 
 def check_values(
-    owner: Integers, value: Coded, often: Integers, size: Integers, l: int, group: str, findings: Findings
+    owner: Ints, value: Coded, often: Ints, size: Ints, l: int, group: str, findings: Findings
 ) -> None:
     """Every record has a value, and none is too frequent; `often` records of group `owner` have `value`."""
     findings.check("every record has a sensitive value")

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
-from timeveil.evidence.codes import Integers, distinct_pairs, mismatch, ranked
-from timeveil.evidence.risk import Floats
-from timeveil.models.stream.evidence import Evidence, Mask, commonest, ineligible_slots, number_of_pairs
+from timeveil.evidence.codes import distinct_pairs, mismatch, ranked
+from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
 from timeveil.models.stream.judges.groups import bits_lost, chances
 from timeveil.models.stream.judges.query import Publication, draw_windows, relative_errors
 
@@ -226,7 +226,7 @@ class _Ways:
             errors += (None, None) if error is None else (float(error.mean()), float(np.median(error)))
         return WindowError(length, number, *errors)
 
-    def _publication(self, rows: Integers, begin: Integers, end: Integers, bucket: Integers) -> Publication:
+    def _publication(self, rows: Ints, begin: Ints, end: Ints, bucket: Ints) -> Publication:
         group = np.full(len(rows), -1) if self._exact else bucket
         return Publication(begin, end, group, self._value[rows], [codes[rows] for codes in self._quasi])
 
@@ -283,7 +283,7 @@ def _measure_packets(evidence: Evidence) -> PacketLoss | None:
     )
 
 
-def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:
+def least_leaving(slot: Ints, value: Ints, l: int, promise: int) -> int:
     """The number of records that must leave their slots, by the counts of each slot.
 
     The records that stay in a slot must be l-eligible, and no value may be held by more than 1 in q of those
@@ -304,7 +304,7 @@ def least_leaving(slot: Integers, value: Integers, l: int, promise: int) -> int:
     return int(least[lack > 0].sum())
 
 
-def random_ranks(rng: np.random.Generator, *columns: Integers, groups: int | None = None) -> Integers:
+def random_ranks(rng: np.random.Generator, *columns: Ints, groups: int | None = None) -> Ints:
     """Ranks of records that are equal in the first `groups` columns, by the others and then at random."""
     order = np.lexsort((rng.random(len(columns[0])), *reversed(columns)))
     first, position = np.arange(len(order)) == 0, np.arange(len(order))
@@ -316,7 +316,7 @@ def random_ranks(rng: np.random.Generator, *columns: Integers, groups: int | Non
     return ranks
 
 
-def suppress_only(slot: Integers, value: Integers, l: int, rng: np.random.Generator) -> Mask:
+def suppress_only(slot: Ints, value: Ints, l: int, rng: np.random.Generator) -> Flags:
     """The records that stay if every slot withholds as few as it can, drawn at random (Wang et al., §III)."""
     slots, index = ranked(slot)
     owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
@@ -325,7 +325,7 @@ def suppress_only(slot: Integers, value: Integers, l: int, rng: np.random.Genera
     return random_ranks(rng, slot, value) < limit[index]
 
 
-def largest_level(often: Integers, l: int) -> int:
+def largest_level(often: Ints, l: int) -> int:
     """The most records of one value that an l-eligible selection can hold.
 
     >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
@@ -337,7 +337,7 @@ def largest_level(often: Integers, l: int) -> int:
     return int(np.count_nonzero(added.cumsum() >= l * np.arange(1, len(added) + 1)))
 
 
-def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Generator) -> Integers:
+def bucket_numbers(group: Ints, value: Ints, l: int, rng: np.random.Generator) -> Ints:
     """The bucket of each record; `group` is its slot or merge, which must be l-eligible.
 
     n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so that
@@ -355,7 +355,7 @@ def bucket_numbers(group: Integers, value: Integers, l: int, rng: np.random.Gene
     return np.asarray((np.cumsum(number) - number)[index] + turn)
 
 
-def merged(slot: Integers, value: Integers, l: int) -> tuple[Integers, Integers]:
+def merged(slot: Ints, value: Ints, l: int) -> tuple[Ints, Ints]:
     """Merge slots with those that follow until they are l-eligible: where each merge begins and ends.
 
     What remains at the end joins the merge before, or those before that. If not even all slots together are

@@ -20,12 +20,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Estimate
-from timeveil.evidence.codes import Integers, plain_type
+from timeveil.evidence.codes import plain_type
 from timeveil.evidence.conditions import Alternatives
 from timeveil.evidence.published import (
     Moment,
@@ -36,7 +36,6 @@ from timeveil.evidence.published import (
     unreadable,
     window_of,
 )
-from timeveil.evidence.risk import Floats
 from timeveil.models.stream.evidence import Evidence, whole_numbers
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
@@ -50,7 +49,7 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
     release, secret = evidence.release, evidence.sensitive_column
     columns = evidence.columns("quasi", "keep", "sensitive")
     conditions = Alternatives(release, query.where, list(dict.fromkeys([*columns, secret])))
-    window, sought = _slots_in(evidence, query.between), dict[int, npt.NDArray[np.bool_]]()
+    window, sought = _slots_in(evidence, query.between), dict[int, Flags]()
     for number, condition_set in enumerate(conditions.sets if evidence.bucketed else ()):
         if secret in condition_set.by_value:
             sought[number] = np.asarray(condition_set.met(secret, evidence.buckets.value.values))
@@ -78,8 +77,8 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
 
 
 def _in_buckets(
-    evidence: Evidence, classes: pa.Table, sought: Mapping[int, npt.NDArray[np.bool_]], sets: int
-) -> tuple[Integers, Integers, Integers]:
+    evidence: Evidence, classes: pa.Table, sought: Mapping[int, Flags], sets: int
+) -> tuple[Ints, Ints, Ints]:
     """Per class of marked records their number, how many of their bucket have a sought value, and its size.
 
     A record that meets a set of conditions without a sought value need not have one. A bucket that only the
@@ -101,7 +100,7 @@ def _in_buckets(
     return fit * listed, holders * listed, size
 
 
-def share_of_bucket(fit: Integers, holders: Any, size: Integers) -> tuple[float, float, float]:
+def share_of_bucket(fit: Ints, holders: Any, size: Ints) -> tuple[float, float, float]:
     """Of `fit` records per bucket of `size`, the number among the `holders`: expected, least, most.
 
     >>> share_of_bucket(np.array([3]), np.array([2]), np.array([4]))
@@ -159,11 +158,11 @@ class Publication:
 
     def __init__(
         self,
-        begin: Integers,
-        end: Integers,
-        group: Integers,
-        value: Integers,
-        quasi: Sequence[Integers],
+        begin: Ints,
+        end: Ints,
+        group: Ints,
+        value: Ints,
+        quasi: Sequence[Ints],
         counterfeits: int = 0,
         chances: Sequence[Callable[[int], Floats]] = (),
     ) -> None:

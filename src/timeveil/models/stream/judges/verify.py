@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence import codes
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Integers, Sides, align, column_of, distinct_pairs, ranked
+from timeveil.evidence.codes import Coded, Sides, align, column_of, distinct_pairs, ranked
 from timeveil.evidence.published import check_row_order, classes_of
 from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes, whole_numbers
 from timeveil.models.stream.judges.groups import check_groups, check_labels, check_row_count, check_values
@@ -303,12 +304,12 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         findings.expect_none("bucket-values", values=(difference > 0) | (difference < 0) & ~invented)
 
 
-def _differences(left: Integers, right: Integers, size: int, weight: Integers | None = None) -> Integers:
+def _differences(left: Ints, right: Ints, size: int, weight: Ints | None = None) -> Ints:
     """Per code how many more there are on the left than on the right, where each has a weight."""
     right_counts = np.bincount(right, weights=weight, minlength=size).astype(np.int64)
     return np.bincount(left, minlength=size) - right_counts
 
 
-def _numbers(left: Integers, right: Integers) -> Sides:
+def _numbers(left: Ints, right: Ints) -> Sides:
     values, index = ranked(np.concatenate([left, right]))
     return index[: len(left)], index[len(left) :], len(values)

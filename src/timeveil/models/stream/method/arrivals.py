@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import clocks, instants
 from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Ledger
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, raising
-from timeveil.models.stream.method.placing import Ints, Values
+from timeveil.models.stream.method.placing import Values
 from timeveil.models.stream.method.settings import Settings, check_roles
 from timeveil.models.stream.parameters import StreamParameters, reach_of
 from timeveil.reading.columns import without_nan

@@ -11,10 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.lines import refuse_loss
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.stream.method.packets import Packet, Waiting
-from timeveil.models.stream.method.placing import Arrivals, Chance, Final, Ints, Placement, Values, deal
+from timeveil.models.stream.method.placing import Arrivals, Chance, Final, Placement, Values, deal
 from timeveil.models.stream.method.recurring import Recurrence, Returning
 from timeveil.models.stream.method.reposition import Window, least_suppression, reposition, solve_window
 from timeveil.models.stream.method.settings import Settings

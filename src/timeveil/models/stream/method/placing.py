@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from timeveil.domain.arrays import Ints
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
 from timeveil.recoding.groups import Label
 
-Ints = npt.NDArray[np.int64]
 Cells = dict[int, Ints]  # value to the records that have it, in random order
 People = Mapping[int, Hashable]  # record to person; empty where that is unknown
 

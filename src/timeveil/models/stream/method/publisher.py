@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import GAP, Granularity
+from timeveil.domain.arrays import Ints
 from timeveil.domain.lines import Decimal, Delimiter
 from timeveil.domain.parameter import Parameter
 from timeveil.domain.release import Ledger, Release
@@ -38,7 +39,7 @@ from timeveil.models.stream.method.arrivals import (
     refuse_wide_gap,
 )
 from timeveil.models.stream.method.flow import PacketStream, stream_of
-from timeveil.models.stream.method.placing import Arrivals, Final, Ints
+from timeveil.models.stream.method.placing import Arrivals, Final
 from timeveil.models.stream.method.reposition import Filler
 from timeveil.models.stream.method.settings import MoveCost, WithholdCost, settings_from
 from timeveil.models.stream.method.state import Loaded, dump, load

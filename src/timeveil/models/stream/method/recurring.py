@@ -26,7 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from timeveil.models.stream.method.placing import Chance, Ints, People
+from timeveil.domain.arrays import Ints
+from timeveil.models.stream.method.placing import Chance, People
 from timeveil.models.stream.parameters import StreamParameters
 
 Signature = tuple[int, ...]  # codes of values, in ascending order

@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
+from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.models.stream.method import flow
 from timeveil.models.stream.method.arrivals import Slots, codes_of, python_values
 from timeveil.models.stream.method.flow import PacketStream, Stream, WindowStream
 from timeveil.models.stream.method.packets import Packet
-from timeveil.models.stream.method.placing import Ints, Values
+from timeveil.models.stream.method.placing import Values
 from timeveil.models.stream.method.recurring import Returning
 from timeveil.models.stream.method.reposition import Published
 from timeveil.models.stream.method.settings import Settings

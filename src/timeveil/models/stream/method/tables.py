@@ -20,11 +20,11 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import GAP
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Deferred, Release, decode_dictionaries, row_keys
 from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
@@ -32,7 +32,7 @@ from timeveil.domain.wording import counted
 from timeveil.errors import InputError, raising
 from timeveil.models.stream.method.arrivals import Arrived, Slots
 from timeveil.models.stream.method.flow import Stream
-from timeveil.models.stream.method.placing import Chance, Final, Ints
+from timeveil.models.stream.method.placing import Chance, Final
 from timeveil.models.stream.method.settings import Settings
 from timeveil.reading.columns import without_nan
 from timeveil.recoding.groups import Ladder, listed_levels, partition, usual_hierarchy
@@ -259,7 +259,7 @@ class Layout:
             entries["packet"] = pa.array(packet, pa.int64(), mask=incomplete)
         return pa.table(entries)
 
-    def _labels(self, slot: Ints, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    def _labels(self, slot: Ints, missing: Flags | None = None) -> pa.Array:
         """Slots as numbers, or as codes into their labels; null where missing."""
         if self.slots.granularity is None:
             return pa.array(slot, mask=missing)
