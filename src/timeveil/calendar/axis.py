@@ -155,8 +155,7 @@ class Offsets:
         return np.searchsorted(self.begins, instants, side="right") - 1
 
     def civil(self, instants: Ints) -> Ints:
-        constant = len(self.seconds) == 1
-        return instants + (self.seconds[0] if constant else self.seconds[self.segment(instants)])
+        return instants + self.seconds[0 if len(self.seconds) == 1 else self.segment(instants)]
 
     def settled(self, instants: Ints) -> Ints:
         """The latest time the wall clock has shown so far: it never goes back.
@@ -169,14 +168,12 @@ class Offsets:
         segment = self.segment(instants)
         # What clocks had shown before this segment: `reached` of the one before, nothing before the first.
         before = np.concatenate(([BEFORE], self.reached[:-1]))
-        latest: Ints = np.maximum(instants + self.seconds[segment], before[segment] - 1)
-        return latest
+        return as_ints(np.maximum(instants + self.seconds[segment], before[segment] - 1))
 
     def first_instant(self, clock: Ints) -> Ints:
         """The first UTC second at which the clock shows this civil second or a later one."""
         segment = np.minimum(np.searchsorted(self.reached, clock, side="right"), len(self.seconds) - 1)
-        first: Ints = np.maximum(self.begins[segment], clock - self.seconds[segment])
-        return first
+        return as_ints(np.maximum(self.begins[segment], clock - self.seconds[segment]))
 
     def ends(self) -> Ints:
         return np.concatenate((self.begins[1:], [AFTER]))

@@ -7,6 +7,7 @@ zone. All arithmetic floors, so times before 1970 need no special care.
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, Literal
@@ -55,13 +56,12 @@ def month_of_days(days: Ints) -> Ints:
     array([1970])
     """
     # NumPy counts months from January 1970 and rounds down before it.
-    months: Ints = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    return months + _MONTHS_TO_1970
+    return as_ints(days.astype("datetime64[D]").astype("datetime64[M]")) + _MONTHS_TO_1970
 
 
 def days_of_month(months: Ints) -> Ints:
     """The first day of each month, the reverse of `month_of_days`."""
-    return (months - _MONTHS_TO_1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return as_ints((months - _MONTHS_TO_1970).astype("datetime64[M]").astype("datetime64[D]"))
 
 
 def year_start(years: Ints) -> Ints:
@@ -76,13 +76,9 @@ def weekday(days: Ints) -> Ints:
 
 def is_zone(name: str | None) -> bool:
     """Whether the time zone database has this name; other names are paths to whatever file they name."""
-    if not isinstance(name, str) or not name:
-        return False
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return False
-    return True
+    with suppress(KeyError, ValueError, OSError):
+        return isinstance(name, str) and bool(ZoneInfo(name))
+    return False
 
 
 def check_zone(zone: str | None) -> None:

@@ -312,8 +312,7 @@ class Groups(Rule):
 
 
 def _dates(days: Ints) -> list[str]:
-    texts: list[str] = np.datetime_as_string(days.astype("datetime64[D]")).tolist()
-    return texts
+    return list(np.datetime_as_string(days.astype("datetime64[D]")).tolist())
 
 
 def _moments(seconds: Ints, unit: Literal["s", "m"]) -> list[str]:

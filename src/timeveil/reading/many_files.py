@@ -107,9 +107,8 @@ class ManyFiles(Source):
                 self.decided = {**self.decided, **source.decided}
 
     def _differs(self, file: File, what: str) -> InputError:
-        hint = (
-            "give all files the same columns, or name some of them with a pattern such as 'visits/2024-*.csv'"
-        )
+        hint = "give all files the same columns, or name some of them with a pattern"
+        hint += " such as 'visits/2024-*.csv'"
         return InputError(f"`{file.name}` {what}", hint=hint, facts={"file": file.name})
 
 

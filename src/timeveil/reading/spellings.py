@@ -25,9 +25,9 @@ from timeveil.errors import ErrorCode
 from timeveil.reading.columns import column_error, decoded, emptied, is_list, is_text, text_bytes
 
 NOUNS: dict[str, tuple[str, str, ErrorCode]] = {
-    "respondent": ("people", "person", "person-twice"),
-    "sensitive": ("values", "value", "value-clash"),
-    "item": ("items", "item", "item-clash"),
+    "respondent": ("people", "a person", "person-twice"),
+    "sensitive": ("values", "a value", "value-clash"),
+    "item": ("items", "an item", "item-clash"),
 }
 """What the texts of a role are called, and the code of the error if they collide."""
 
@@ -118,13 +118,12 @@ class Spellings:
             several, single, code = NOUNS[self._role]
             ways = f"spells {several} in more than one way, {counted(extra, 'time')}"
             differ = "blanks, invisible characters or composed letters"
-            hint = f"write every {single} in one way before reading"
+            hint = f"write every {single.split()[1]} in one way before reading"
             if self._fold:
                 differ = "raised, lowered or circled signs, or were read before spellings were folded"
             else:
                 hint += ", or in its normal form with {fold_spellings=True}"
-            article = "an" if single == "item" else "a"
-            fault = f"{ways}: spellings differ only in {differ}, and each would count as {article} {single}"
+            fault = f"{ways}: spellings differ only in {differ}, and each would count as {single}"
             raise column_error(self._name, fault, hint, code, count=extra)
 
     def _folded(self, chunk: pa.Array) -> pa.Array:

@@ -26,7 +26,7 @@ from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
 from timeveil.reading import dates
-from timeveil.reading.columns import FaultyRows, column_error, is_text, without_wrapping
+from timeveil.reading.columns import FaultyRows, column_error, decoded, is_text, without_wrapping
 from timeveil.reading.dates import DAY_FIRST, DAY_MS, FORMATS, MONTH_FIRST, UNDECIDED
 
 FIRST_MS, LIMIT_MS = FIRST * 1000, (LAST + 1) * 1000
@@ -78,8 +78,8 @@ class TimeColumn:
         column = without_wrapping(column)
         if pa.types.is_null(column.type):
             column = column.cast(pa.string())
-        elif pa.types.is_dictionary(column.type) and not is_text(column.type):
-            column = column.cast(column.type.value_type)
+        elif not is_text(column.type):
+            column = decoded(column)
         kind: Kind | None = None if is_text(column.type) else _kind_of(self.column, column.type)
         if kind == "number" and self._form is not None:
             kind, column = None, column.cast(pa.string())
@@ -162,8 +162,7 @@ class TimeColumn:
 
     def _one_way(self, dates: int) -> str:
         """The one way in which all dates are written, of those that do not begin with the year."""
-        counts = self._noted.counts
-        ways = {name: count for name, count in counts.items() if name.startswith(WAY)}
+        ways = {name: count for name, count in self._noted.counts.items() if name.startswith(WAY)}
         if (iso := dates - sum(ways.values())) and ways:
             ways[f"{WAY}year-month-day"] = iso
         if len(ways) > 1:
@@ -234,10 +233,7 @@ class TimeColumn:
         if unit != "ns":  # nanoseconds in 64 bits reach from 1677 to 2262
             low, limit = (bound * PER_SECOND[unit] // 1000 for bound in bounds_of(zone))
             chunk = self._bounded(chunk, pa.int64(), low, limit, row)
-        instants = chunk.view(pa.timestamp(unit))
-        if unit in ("us", "ns"):  # a cast alone would round towards 1970
-            instants = pc.floor_temporal(instants, unit="millisecond")
-        return instants.cast(pa.timestamp("ms")).view(pa.timestamp("ms", zone))
+        return _milliseconds(chunk).view(pa.timestamp("ms", zone))
 
     def _bounded(self, chunk: pa.Array, raw: pa.DataType, low: int, limit: int, row: int) -> pa.Array:
         """The chunk with nulls for values outside [low, limit), which are noted."""
@@ -328,16 +324,18 @@ def _written_alike(texts: pa.Array) -> tuple[pa.Array, dict[str, Any]] | None:
         if lengths["min"] and lengths["min"] >= shortest and (kind != "date" or lengths["max"] == shortest):
             with suppress(pa.ArrowInvalid):
                 texts.slice(0, 100).cast(arrow)  # to fail takes longer than to succeed
-                instants = texts.cast(arrow).view(pa.timestamp("us"))
-                values = (
-                    pc.floor_temporal(instants, unit="millisecond").cast(pa.timestamp("ms")).view(pa.int64())
-                )
+                values = _milliseconds(texts.cast(arrow)).view(pa.int64())
                 if pc.min(values).as_py() >= FIRST_MS:
-                    return values, {
-                        kind: np.asarray(texts.is_valid()),
-                        "bad": np.zeros(len(texts), dtype=bool),
-                    }
+                    return values, {kind: np.asarray(texts.is_valid()), "bad": np.zeros(len(texts), bool)}
     return None
+
+
+def _milliseconds(instants: pa.Array) -> pa.Array:
+    """Timestamps without their zone in milliseconds, cut off towards the past."""
+    instants = instants.view(pa.timestamp(instants.type.unit))
+    if instants.type.unit in ("us", "ns"):  # a cast alone would round towards 1970
+        instants = pc.floor_temporal(instants, unit="millisecond")
+    return instants.cast(pa.timestamp("ms"))
 
 
 def bounds_of(zone: str | None) -> tuple[int, int]:
