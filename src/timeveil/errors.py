@@ -43,14 +43,15 @@ ErrorCode = (
 )
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 
-Surface = Literal["python", "command", "job"]
+Surface = Literal["python", "command", "job", "form"]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_OF_FORMS = {"None": "off", "False": "no"}
 _PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
 
 
 def spell(hint: str, surface: Surface = "python", options: Mapping[str, str] | None = None) -> str:
-    """The hint with its parameters as they are typed in Python, on the command line or in a job file.
+    """The hint with its parameters as they are in Python, on the command line, in a job file or in a form.
 
     `options` are those that are not typed `--their-name`.
 
@@ -62,12 +63,17 @@ def spell(hint: str, surface: Surface = "python", options: Mapping[str, str] | N
     'use --keep-empty or --max-len off'
     >>> spell("raise {min_support}, or set {max_len=3}", "job")
     'raise min_support, or set max_len = 3'
+    >>> spell('withhold them with {nulls="withhold"}, or use {force=True}', "form")
+    'withhold them with `nulls` = withhold, or use `force`'
     """
 
     def spelt(match: re.Match[str]) -> str:
         name, value = match[1], match[2]
         if surface == "command":
             return _option(name, value, options or {})
+        if surface == "form":
+            setting = (value or "True").strip("\"'")
+            return f"`{name}`" + ("" if setting == "True" else f" = {_OF_FORMS.get(setting, setting)}")
         equals = "=" if surface == "python" else " = "
         return name if value is None else f"{name}{equals}{value}"
 

@@ -28,7 +28,7 @@ class FormReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.forms: list[dict[str, Any]] = []
-        self._select = ""
+        self._select = self._textarea = ""
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attributes}
@@ -42,11 +42,20 @@ class FormReader(HTMLParser):
         elif tag == "option" and ("selected" in given or self._select not in fields):
             fields[self._select] = given.get("value", "")
         elif tag == "textarea":
+            self._textarea = name
             fields.setdefault(name, "")
         elif tag == "input" and name:
             kind = given.get("type", "text")
             if kind not in ("checkbox", "radio") or "checked" in given:
                 fields[name] = given.get("value", "on")
+
+    def handle_data(self, data: str) -> None:
+        if self._textarea:
+            self.forms[-1]["fields"][self._textarea] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._textarea = ""
 
 
 class Browser:

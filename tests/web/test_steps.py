@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 from tests.web.browsing import Browser, token
 
 import timeveil as tv
+from timeveil.datasets import clinic_visits, daily_cases
 
 MODELS = {
     "visits": (
@@ -104,3 +108,61 @@ def questions(browser: Browser, _root: Path) -> None:
     browser.get("/judge/visits-published")
     browser.send("/query", between="2024-03-01 soon")
     assert "That did not work" in browser.page.text
+
+
+def opened(browser: Browser, source: str) -> str:
+    """The address of the draft of a source."""
+    browser.get("/open/")
+    browser.page = browser.client.post("/draft", data={"source": source, "form_token": token(browser)})
+    browser.get(browser.where)
+    return browser.where.removesuffix("/columns")
+
+
+def test_what_is_proposed_is_published_and_a_refusal_offers_the_change_as_a_button(tmp_path: Path) -> None:
+    visits = clinic_visits(rows=600, seed=2)
+    patient = pa.array(
+        [None if row % 9 == 0 else cell for row, cell in enumerate(visits["patient"].to_pylist())]
+    )
+    place = visits.column_names.index("patient")
+    pyarrow.csv.write_csv(visits.set_column(place, "patient", patient), tmp_path / "gaps.csv")
+    browser = Browser(tmp_path)
+    draft = opened(browser, "gaps.csv")
+    assert browser.send("/columns", **proposed(browser)).count("Not safe to publish") == 1
+    browser.get(f"{draft}/promise")
+    assert '<option value="withhold" selected>' in browser.page.text
+    browser.send("/promise", nulls="error")
+    browser.get(f"{draft}/publish")
+    page = browser.send("/publish", out="kept-name")
+    assert "withhold those rows with <code>nulls</code> = withhold" in page
+    assert "Set nulls to withhold" in page
+    page = browser.send("/take")
+    assert browser.where == f"{draft}/publish"
+    assert 'value="kept-name"' in page
+    page = browser.send("/publish")
+    assert "The promise holds, and the release is written" in page
+    assert "--" not in re.sub("<pre.*?</pre>", "", page, flags=re.DOTALL)
+    browser.get(f"{draft}/publish")
+    assert 'value="kept-name-2"' in browser.page.text
+    assert "once it verifies" in browser.get("/open/")
+    assert "may leave" not in browser.page.text
+    browser.close()
+
+
+def test_a_stream_of_one_common_value_can_be_published_with_its_loss_ticked(tmp_path: Path) -> None:
+    cases = daily_cases(days=30, seed=3)
+    common = pa.array(["ill" if row % 4 == 0 else "well" for row in range(cases.num_rows)])
+    place = cases.column_names.index("diagnosis")
+    pyarrow.csv.write_csv(cases.set_column(place, "diagnosis", common), tmp_path / "cases.csv")
+    browser = Browser(tmp_path)
+    draft = opened(browser, "cases.csv")
+    assert "too many for a stream" in browser.page.text
+    browser.page = browser.client.post(
+        f"{draft}/columns", data={"command": "publish-stream", "version": "1", "form_token": token(browser)}
+    )
+    browser.get(f"{draft}/columns")
+    browser.send("/columns", **proposed(browser))
+    browser.get(f"{draft}/publish")
+    assert "Tick allow_loss" in browser.send("/publish")
+    browser.send("/take")
+    assert "The promise holds, and the release is written" in browser.send("/publish")
+    browser.close()

@@ -37,6 +37,7 @@ def profile(
     l: int | None = None,
     slot: str | Granularity = "day",
     min_support: float | None = None,
+    max_len: int | None = None,
 ) -> AnyProfile:
     """Show the risk of a table before anything is done to it.
 
@@ -47,7 +48,7 @@ def profile(
     patterns.
     """
     require(Relation, relation)
-    values = {"k": k, "l": l, "min_support": min_support}
+    values = {"k": k, "l": l, "min_support": min_support, "max_len": max_len}
     values = {name: value for name, value in values.items() if value is not None}
     roles, model = relation.roles, "stream" if l is not None else "time"
     if roles.item or roles.series or roles.value:

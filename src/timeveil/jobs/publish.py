@@ -152,7 +152,7 @@ def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:
     progress("counting people", 0.5)
     calendar = values.get("definitions")
     definitions = None if calendar is None else from_toml(request.calendar_file(Path(calendar)))
-    further = ("l", "slot", "min_support", "hierarchies")
+    further = ("l", "slot", "min_support", "max_len", "hierarchies")
     more: dict[str, Any] = {name: values[name] for name in further if name in values}
     risk = profile(relation, values.get("k"), values.get("granularities"), definitions, ways=True, **more)
     roles = run.roles

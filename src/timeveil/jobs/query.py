@@ -71,9 +71,9 @@ class Question(Parameters):
     like: str | None = _about_series(
         "On series: those with a shape like these numbers, one per instant.", "1,2,4,3", "N,N,...|FILE"
     )
-    tolerance: float | None = _about_series("With --like: largest distance, 1 minus the correlation.", 0.1)
+    tolerance: float | None = _about_series("With {like}: largest distance, 1 minus the correlation.", 0.1)
     distance: str | None = _about_series(
-        "With --like: cosine if not set; or euclidean or dtw, in standard deviations of a series.",
+        "With {like}: cosine if not set; or euclidean or dtw, in standard deviations of a series.",
         "dtw",
         "NAME",
     )
@@ -86,16 +86,16 @@ class Question(Parameters):
         "On patterns: how many people have all of these items.", ["h08=b", "h09=c"], "ITEM"
     )
     given: list[str] | None = _about_patterns(
-        "On patterns: items of the people to count among; needs --then.", ["h08=b"], "ITEM"
+        "On patterns: items of the people to count among; needs {then}.", ["h08=b"], "ITEM"
     )
     then: list[str] | None = _about_patterns(
-        "On patterns: of those with the --given items, or of everyone, how many have these.",
+        "On patterns: of those with the {given} items, or of everyone, how many have these.",
         ["h09=c"],
         "ITEM",
     )
     top: int | None = _about_patterns("On patterns: the N patterns that most people have.", 10, at_least=1)
     longer_than: int | None = _about_patterns(
-        "With --top: only patterns of more than N items.", 1, at_least=0
+        "With {top}: only patterns of more than N items.", 1, at_least=0
     )
 
     def answer(self, release: tv.Release, say: Say) -> tuple[str, dict[str, Any]]:

@@ -26,7 +26,7 @@ from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden
 from timeveil.models import part, tables
 
 _OF_EVENTS = ("granularities", "definitions", "hierarchies", "nulls", "fold_spellings")
-PROFILED = ("k", "l", "slot", "min_support", "symbols", *_OF_EVENTS)
+PROFILED = ("k", "l", "slot", "min_support", "max_len", "symbols", *_OF_EVENTS)
 """Parameters that a risk depends on, beside how the table is read."""
 USUAL = "generalize-time"  # the command of a job that names none
 QUERY = "query"  # the command of a saved question

@@ -39,6 +39,7 @@ from timeveil.web.work import Workshop
 from timeveil.web.working import error_data
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_OPTION = re.compile(r"`(?:--([a-z-]+)(?: ([^`]*))?|(timeveil (?!serve)[^`]*))`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 STEPS = {"columns": "Columns", "risk": "Risk", "promise": "Promise"}
 STEPS |= {"tradeoff": "Trade-off", "publish": "Publish"}
@@ -163,18 +164,26 @@ def _form_page(request: Request) -> str:
     return f"{page}?{request.url.query}" if request.url.query else page
 
 
+def _as_in_forms(match: re.Match[str]) -> str:
+    """What sentences have for the command line, as a form names it; a command stays one."""
+    name, value, command = match.groups()
+    if command:
+        return f"`{command}` on the command line"
+    return f"`{name.replace('-', '_')}`" + (f" = {value}" if value else "")
+
+
 def _environment() -> Environment:
     loader = PackageLoader("timeveil.web")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
-        "words": lambda text: Markup(html_of(text)),  # noqa: S704 (it escapes)
+        "words": lambda text: Markup(html_of(_OPTION.sub(_as_in_forms, text))),  # noqa: S704 (it escapes)
         "share": share,
         "visible": visible,
         "number": "{:,}".format,
         "path": lambda text: quote(str(text)),
         "svg": lambda text: Markup(text or ""),  # noqa: S704 (pictures escape all text themselves)
     }
-    environment.globals |= {"tool": TOOL, "steps": STEPS, "step": None, "draft": None}
+    environment.globals |= {"tool": TOOL, "steps": STEPS, "step": None, "draft": None, "remedies": ()}
     macros = vars(environment.get_template("macros.html").module)
     environment.globals |= {name: macro for name, macro in macros.items() if not name.startswith("_")}
     return environment

@@ -126,9 +126,10 @@ class DraftPages:
             draft.columns = columns_of(form, names, (*draft.table.needs, *draft.table.roles))
         except TimeveilError as error:
             return self.columns(request, error, form)
-        coarsened = draft.values.pop("hierarchies", {})
-        quasi = {column: how for column, how in coarsened.items() if column in draft.columns.get("quasi", ())}
-        draft.values |= {"hierarchies": quasi} if quasi else {}
+        coarsened, quasi = draft.values.pop("hierarchies", {}), draft.columns.get("quasi", ())
+        if quasi and "recode" in draft.table.table():  # without a way to be coarser, one rare value stops all
+            hierarchies = {column: coarsened.get(column, "suppression") for column in quasi}
+            draft.values = {"recode": "local", **draft.values, "hierarchies": hierarchies}
         return to(f"/draft/{draft.id}/risk")
 
     # --- 3 risk -----------------------------------------------------------------------------------------
@@ -197,20 +198,26 @@ class DraftPages:
 
     def set_tradeoff(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
-        settings = {"name": draft.explorable(form), "settings": form.get("settings", [""])[0]}
+        if (line := draft.line(form)).name not in draft.table.explored:
+            raise ParameterError("this parameter has no trade-off", hint="choose one from the list")
+        settings = {"name": line.name, "settings": form.get("settings", [""])[0]}
         draft.explored = settings | read_form(LIMITS.values(), form)
         return to(f"/draft/{draft.id}/tradeoff")
 
     def take(self, request: Request) -> Response:
+        """Set one parameter: a point of the curve, or what a hint says."""
         draft, form = self._draft(request, changing=True), form_of(request)
-        name = draft.explorable(form)
-        draft.values |= read_form([draft.table.table()[name]], {name: form.get("value", [])})
-        return to(f"/draft/{draft.id}/publish")
+        line, step = draft.line(form), form.get("step", ["publish"])[0]
+        values = read_form([line], {line.name: form.get("value", [])})
+        draft.values = {**{n: v for n, v in draft.values.items() if n != line.name}, **values}
+        return to(f"/draft/{draft.id}/{'risk' if step == 'risk' else 'publish'}")
 
     # --- 6 publish --------------------------------------------------------------------------------------
     def publish(self, request: Request) -> Page:
         draft = self._draft(request)
-        files = {"out": f"{draft.stem}-published", "ledger": f"{draft.stem}.ledger", "format": "parquet"}
+        usual = {"out": f"{draft.stem}-published", "ledger": f"{draft.stem}.ledger", "format": "parquet"}
+        files = {**usual, **draft.files}
+        files |= {name: self.places.free(files[name]) for name in ("out", "ledger") if files[name]}
         run = draft.run(**files)
         stated = [{"name": line.name, "value": _plain(value)} for line, value in run.changed()]
         form = fields(FILES.values(), files)
@@ -225,6 +232,7 @@ class DraftPages:
             "format": form.get("format", ["parquet"])[0],
         }
         Files(**files)
+        draft.files = files
         job = draft.request(**files, draft=draft.id, again=draft.run(**files).as_dict())
         return to(f"/task/{self.workshop.start('publish', job).id}")
 
@@ -248,6 +256,7 @@ class DraftPages:
     def _page(self, template: str, draft: Draft, **data: Any) -> Page:
         step, promised = template.removesuffix(".html"), draft.table.promised
         shown = {"draft": draft.about, "promised": promised, "step": step, "error": None, **data}
+        shown["remedies"] = draft.remedies(shown["error"] or {})
         return Page(template, shown, 422 if shown["error"] or shown.get("wrong") else 200)
 
 

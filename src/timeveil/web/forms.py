@@ -36,6 +36,7 @@ class Draft:
     columns: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     explored: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: secrets.token_urlsafe(6))
     version: int = 1
 
@@ -70,12 +71,22 @@ class Draft:
     def run(self, **files: Any) -> Run:
         return run_of(self.request(**files))
 
-    def explorable(self, form: Form) -> str:
-        """The parameter that a form names, if it has a trade-off."""
-        name = form.get("name", [""])[0]
-        if name not in self.table.explored:
-            raise ParameterError("this parameter has no trade-off", hint="choose one from the list")
-        return name
+    def line(self, form: Form) -> Parameter:
+        """The parameter that a form names."""
+        lines = {line.name: line for line in self.lines}
+        if (name := form.get("name", [""])[0]) not in lines:
+            raise ParameterError("the method has no such parameter", hint="choose one from the list")
+        return lines[name]
+
+    def remedies(self, error: Mapping[str, Any]) -> list[dict[str, str]]:
+        """The changes of a hint that can be made by pressing a button: parameters and what they become."""
+        lines, remedies = {line.name: line for line in self.lines}, []
+        for name, value in error.get("changes", ()):
+            if value and name in lines and lines[name].kind != "mapping":
+                text = "on" if value == "True" else _text(lines[name], value.strip("\"'"))
+                label = f"Tick {name}" if value == "True" else f"Set {name} to {text}"
+                remedies.append({"name": name, "value": text, "label": label})
+        return remedies
 
 
 def cards(chosen: str) -> list[dict[str, Any]]:
@@ -107,7 +118,7 @@ def _field(declared: Parameter, value: Any, wrong: Iterable[str]) -> dict[str, A
     return {
         "name": declared.name,
         "control": control,
-        "meaning": spell(declared.meaning, "job"),
+        "meaning": spell(declared.meaning, "form"),
         "takes": declared.takes if declared.kind in ("whole", "number") else "",
         "value": value if declared.kind == "flag" else _text(declared, value),
         "choices": ["", *declared.choices] if declared.optional else list(declared.choices),

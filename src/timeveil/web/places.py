@@ -1,5 +1,6 @@
 """Paths below one folder: what a page may name, and what it shows of a folder. Links that lead out do not."""
 
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,12 @@ class Places:
             raise ParameterError(f"{what} needs a name below the folder served", hint="such as published")
         parent = self.inside(path.parent.as_posix())
         return self.name(parent / path.name)
+
+    def free(self, name: str) -> str:
+        """The name, with a number if something has it already."""
+        path = Path(name)
+        numbered = (f"{path.with_stem(f'{path.stem}-{n}')}" for n in count(2))
+        return next(each for each in chain([name], numbered) if not (self.root / each).exists())
 
     def parameters(self, table: Any, values: dict[str, Any]) -> dict[str, Any]:
         """Values of parameters, of which those that are paths are resolved."""

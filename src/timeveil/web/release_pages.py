@@ -1,6 +1,7 @@
 """The pages of tasks and releases: progress, the result, judging any folder, and sign-off."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
 from timeveil.web.answers import Page, judged, problem, progress, to
 from timeveil.web.draft_pages import DraftPages
-from timeveil.web.forms import fields, read_form
+from timeveil.web.forms import Draft, fields, read_form
 from timeveil.web.guard import Doorman, form_of
 from timeveil.web.places import fingerprint
 from timeveil.web.work import Task, events
@@ -36,7 +37,7 @@ class ReleasePages:
         if "draft" in job:
             back = f"/draft/{job['draft']}/promise"
         if task.state != "done" or not task.result.get("holds", True):
-            return _nothing(task, back)
+            return _nothing(task, back, self.drafts.get(job.get("draft", "")))
         if task.kind not in ("publish", "query", "compare"):
             return to(back)  # another page shows what came of it
         shown = {n: job[n] for n in ("out", "ledger", "again", "draft", "folder") if job.get(n)}
@@ -134,7 +135,7 @@ class ReleasePages:
         return self.workshop.ensure(kind, {"folder": folder, "ledger": ledger}, version)
 
 
-def _nothing(task: Task, back: str) -> Page:
+def _nothing(task: Task, back: str, draft: Draft | None) -> Page:
     """What a task that came to nothing says, and where it goes on."""
     job, link = task.request, {"action": "Go back", "href": back}
     if task.written:
@@ -149,4 +150,7 @@ def _nothing(task: Task, back: str) -> Page:
         return problem("the release does not keep its promise, so nothing was written", **link, status=409)
     if "draft" in job:
         link = {"action": "Change the promise", "href": f"{back}?wrong={','.join(task.error['parameters'])}"}
-    return problem(task.error, **link, status=409)
+    page = problem(task.error, **link, status=409)
+    if draft is None:
+        return page
+    return replace(page, data={**page.data, "draft": draft.about, "remedies": draft.remedies(task.error)})

@@ -189,9 +189,9 @@ def _shown(summary: Any) -> dict[str, Any]:
 def error_data(cause: Exception) -> dict[str, Any]:
     """An error as pages show it, parameters as a form names them."""
     error = safe_to_show(cause)
-    named = re.findall(r"\{(\w+)", error.template)  # what the hint says to change
-    shown = {"message": error.message, "hint": spell(error.template, "job"), "code": error.code}
-    return {**shown, "parameters": named}
+    changes = re.findall(r"\{(\w+)(?:=([^{}]*))?\}", error.template)  # what the hint says to change
+    shown = {"message": error.message, "hint": spell(error.template, "form"), "code": error.code}
+    return {**shown, "parameters": [name for name, _ in changes], "changes": changes}
 
 
 def main() -> None:
