@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from tests.postgres import database
 from tests.web.browsing import Browser, token
 
 import timeveil as tv
@@ -165,4 +166,37 @@ def test_a_stream_of_one_common_value_can_be_published_with_its_loss_ticked(tmp_
     assert "Tick allow_loss" in browser.send("/publish")
     browser.send("/take")
     assert "The promise holds, and the release is written" in browser.send("/publish")
+    browser.close()
+
+
+def test_a_table_of_a_database_is_published_and_two_releases_are_compared(tmp_path: Path) -> None:
+    address = database().load(clinic_visits(rows=600, seed=2))
+    browser = Browser(tmp_path)
+    draft = opened(browser, address)
+    browser.send("/columns", **proposed(browser))
+    for k, name in (("4", "four"), ("8", "eight")):
+        browser.get(f"{draft}/promise")
+        browser.send("/promise", k=k)
+        browser.get(f"{draft}/publish")
+        assert "The promise holds, and the release is written" in browser.send("/publish", out=name)
+    browser.get("/judge/four")
+    page = browser.send("/compare", other="eight")
+    assert "Compared" in page
+    assert "<svg" in page
+    assert page.index("four") < page.index("eight")
+    twin(browser)
+    refused = browser.client.post("/judge/four/compare", data={"form_token": token(browser)})
+    assert "choose another release" in refused.text
+    browser.close()
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown(tmp_path: Path) -> None:
+    browser = Browser(tmp_path)
+    browser.get("/open/")
+    source = "postgresql://me:hidden-word@127.0.0.1:1/db#visits"
+    page = browser.client.post("/draft", data={"source": source, "form_token": token(browser)})
+    assert page.status_code == 422
+    assert "hidden-word" not in page.text
+    opened(browser, "postgresql://127.0.0.1:1/db#visits")
+    assert "What you can do" in browser.page.text
     browser.close()
