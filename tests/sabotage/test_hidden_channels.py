@@ -123,7 +123,7 @@ def test_verify_says_what_it_does_not_judge(honest: Path, capfd: pytest.CaptureF
     assert run(["verify", str(honest)]) == 0
     said = " ".join(capfd.readouterr().out.split())
     assert "bytes that no cell shows and the words of README.txt are not judged" in said
-    assert "--rewrite leaves them out" in said
+    assert "`timeveil verify --rewrite` leaves them out" in " ".join(said.split())
 
 
 # In the manifest.

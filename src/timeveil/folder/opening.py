@@ -43,7 +43,8 @@ _NO_RELEASE = "does not describe a release; `verify` reports what is wrong with 
 SHIFTED = '"method": "shift-dates"'
 FILES = (
     "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
-    "bytes that no cell shows and the words of README.txt are not judged, and --rewrite leaves them out"
+    "bytes that no cell shows and the words of README.txt are not judged, and `timeveil verify --rewrite` "
+    "leaves them out"
 )
 UNFINISHED = "slots that are still being written, or were when a run was killed, are hidden and not judged"
 _NOT_ITS = "the ledger does not belong to this release, or the release was not made from it"

@@ -19,7 +19,7 @@ from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
 from timeveil.web.answers import Page, judged, progress, to
-from timeveil.web.forms import Draft, Form, cards, columns_of, fields, ranges, read_form
+from timeveil.web.forms import Draft, Form, cards, columns_of, fields, plain, ranges, read_form
 from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
 from timeveil.web.work import Task, Workshop
@@ -219,7 +219,7 @@ class DraftPages:
         files = {**usual, **draft.files}
         files |= {name: self.places.free(files[name]) for name in ("out", "ledger") if files[name]}
         run = draft.run(**files)
-        stated = [{"name": line.name, "value": _plain(value)} for line, value in run.changed()]
+        stated = [{"name": line.name, "value": plain(value)} for line, value in run.changed()]
         form = fields(FILES.values(), files)
         return self._page("publish.html", draft, form=form, again=run.as_dict(), stated=stated)
 
@@ -258,7 +258,3 @@ class DraftPages:
         shown = {"draft": draft.about, "promised": promised, "step": step, "error": None, **data}
         shown["remedies"] = draft.remedies(shown["error"] or {})
         return Page(template, shown, 422 if shown["error"] or shown.get("wrong") else 200)
-
-
-def _plain(value: Any) -> str:
-    return ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)

@@ -51,7 +51,8 @@ class Draft:
 
     @property
     def stem(self) -> str:
-        return Path(self.source.partition("#")[2] or self.source).name.split(".")[0] or "table"
+        of_database = self.source.partition("#")[2].rpartition(".")[2]
+        return of_database or Path(self.source).name.split(".")[0] or "table"
 
     @property
     def lines(self) -> list[Parameter]:
@@ -203,3 +204,10 @@ def columns_of(form: Form, names: Iterable[str], allowed: Iterable[str]) -> dict
         columns["cyclic"] = list(cyclic)
     Roles(**{role: value for role, value in columns.items() if role != "cyclic"})
     return columns
+
+
+def plain(value: Any) -> str:
+    """A value in one line, to be read."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={entry}" for key, entry in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

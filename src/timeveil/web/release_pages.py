@@ -13,7 +13,7 @@ from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
 from timeveil.web.answers import Page, judged, problem, progress, to
 from timeveil.web.draft_pages import DraftPages
-from timeveil.web.forms import Draft, fields, read_form
+from timeveil.web.forms import Draft, fields, plain, read_form
 from timeveil.web.guard import Doorman, form_of
 from timeveil.web.places import fingerprint
 from timeveil.web.work import Task, events
@@ -41,7 +41,8 @@ class ReleasePages:
         if task.kind not in ("publish", "query", "compare"):
             return to(back)  # another page shows what came of it
         shown = {n: job[n] for n in ("out", "ledger", "again", "draft", "folder") if job.get(n)}
-        data = {"task": task.as_dict(), "result": task.result, "request": shown, "back": back}
+        asked = {name: plain(value) for name, value in job.get("question", {}).items()}
+        data = {"task": task.as_dict(), "result": task.result, "request": shown, "back": back, "asked": asked}
         return Page("result.html" if task.kind == "publish" else "answer.html", data)
 
     def cancel(self, request: Request) -> Response:
@@ -67,6 +68,7 @@ class ReleasePages:
             return problem(task.error, action="Choose another folder")
         model, near = task.result["model"], self.places.listing(str(Path(folder).parent))
         lines = [line for line in Question.table().values() if not line.models or model in line.models]
+        lines.sort(key=lambda line: len(line.models) != 1)  # what is about such releases alone comes first
         decisions = [] if not ledger else sign_offs(self.places.root / ledger, task.result["hash"])
         data = {"folder": folder, "ledger": ledger, "result": task.result, "form": fields(lines, {})}
         data["ledgers"] = [entry["path"] for entry in near if entry["kind"] == "ledger"]
