@@ -334,10 +334,14 @@ def test_virtual_people_do_not_make_an_item_frequent(rare):
 
 def test_of_a_ledger_of_something_else_nothing_more_is_said():
     release, ledger = example_a("_9 a6 b7 c2 d6 ab4 ad3 bc2 bd4 cd2 bcd2", ["ab", "ab", "bd", "bd"])
-    people = Relation(Roles(respondent="who"), pa.table({"who": ["ann"]}))
+    foreign = "the ledger does not belong to this release"
+    people, roles = pa.table({"who": ["ann"]}), [{}, {"time": "at"}, {"value": "load"}]
     columns = "the ledger lacks a column or a table of a pattern release's ledger"
     for spoilt, message in (
-        (replace(ledger, original=people), "the ledger does not belong to this release"),
+        *(
+            (replace(ledger, original=Relation(Roles(respondent="who", **more), people)), foreign)
+            for more in roles
+        ),
         (replace(ledger, mappings={}), columns),
         (replace(ledger, entries=ledger.table.drop(["transaction"])), columns),
     ):

@@ -382,6 +382,14 @@ def test_a_row_of_the_original_without_a_time_is_a_value_of_nobody():
     assert verify(release, replace(ledger, original=original, entries=entries)).violations == ()
 
 
+@pytest.mark.parametrize("role", ["respondent", "time", "value"])
+def test_a_ledger_without_series_is_not_that_of_the_release(role):
+    release, ledger = made("series, kapra, long", 0)
+    roles = replace(ledger.original.roles, **{role: None})
+    other = replace(ledger, original=replace(ledger.original, roles=roles))
+    assert found(release, other) == {"ledger": "the ledger is not that of this release"}
+
+
 @pytest.mark.parametrize(
     ("groups", "turned"),
     [
