@@ -118,6 +118,14 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
     return Coded(indices.astype(np.int64, copy=False), values.cast(plain_type(values.type)))
 
 
+def encode_people(column: pa.ChunkedArray) -> Coded:
+    """The same, but in any order: whole numbers are ranked, which takes a tenth of the time."""
+    if column.null_count or not pa.types.is_signed_integer(column.type):
+        return encode(column)
+    people, codes = ranked(np.asarray(column).astype(np.int64, copy=False))
+    return Coded(codes, pa.array(people))
+
+
 def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
     """As `encode`, but values that look the same are one value: 0 and -0, and null and every NaN.
 

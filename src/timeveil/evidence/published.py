@@ -177,6 +177,8 @@ def _run_heads(columns: Sequence[pa.Array], rows: int) -> Ints:
     begins[:1] = True
     for column in columns:
         kind = column.type
+        if pa.types.is_null(kind):  # all are equal, and Arrow compares none of them
+            continue
         bits = column.view(f"int{kind.bit_width}") if pa.types.is_floating(kind) else column
         begins[1:] |= np.asarray(pc.fill_null(pc.not_equal(bits[1:], bits[:-1]), True))
     return np.flatnonzero(begins)

@@ -162,6 +162,9 @@ def test_other_ways_are_not_compared_where_they_cannot_be_taken_or_take_long(mon
         assert compared(**options) == "nothing", options
     monkeypatch.setattr("timeveil.models.events.method.local.TILED_ROWS", 3)
     assert list(compared()) == ["global", "refined", "local"]
+    monkeypatch.setattr("timeveil.models.events.method.generalize.COMPARED_ROWS", 4)
+    assert list(compared()) == ["global", "refined", "local"]
+    assert compared(dominance=0.9) == {}
     monkeypatch.setattr("timeveil.models.events.method.generalize.COMPARED_ROWS", 3)
     assert compared() == {}
 

@@ -28,6 +28,7 @@ from timeveil.evidence.codes import (
     column_of,
     distinct,
     encode,
+    encode_people,
     fold,
     fold_both,
     mismatch,
@@ -357,7 +358,7 @@ def people_of(relation: Relation) -> People:
     if axis is None or roles.time is None or roles.respondent is None:
         hint = "name both columns: {respondent} and {time}"
         raise InputError("the table has no respondent or no time", hint=hint, code="role-missing")
-    respondent = encode(column_of(relation.data, roles.respondent))
+    respondent = encode_people(column_of(relation.data, roles.respondent))
     time = column_of(relation.data, roles.time)
     timed = np.asarray(time.is_valid())
     # A null respondent is a code like any other; its row is incomplete.

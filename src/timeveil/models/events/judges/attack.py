@@ -204,7 +204,9 @@ class _Scene:
         steps, limit = min(tolerance * people.per_instant, 2**62), np.iinfo(np.int64)
         earliest = np.maximum(moments, limit.min + steps) - steps
         latest = np.minimum(moments, limit.max - steps) + steps
-        edges = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
+        edges = np.arange(len(moments)), np.arange(1, len(moments) + 1)
+        if steps:
+            edges = np.searchsorted(moments, earliest), np.searchsorted(moments, latest, side="right")
         self._moments = [narrow(edge, len(moments) + 1) for edge in edges]
         # Granules begin and end on whole instants, so fractions do not matter.
         first = np.searchsorted(granules.end, earliest // people.per_instant, side="right")
@@ -337,8 +339,11 @@ def people_in_ranges(person: Codes, first: Codes, last: Codes) -> Ints:
     rows = len(person)
     # Per row the first range that ends after it, and one past the last that begins at or before it.
     opening, closing = (np.cumsum(np.bincount(bound, minlength=rows)[:rows]) for bound in (last, first))
-    order = np.argsort(person, kind="stable")
-    opening, closing, owner = opening[order], closing[order], person[order]
+    # Person and row in one word: a sort of words is many times faster than a stable one of rows.
+    bits = rows.bit_length()
+    words = np.sort(person.astype(np.int64) << bits | np.arange(rows))
+    order, owner = words & ((1 << bits) - 1), words >> bits
+    opening, closing = opening[order], closing[order]
     repeated = np.flatnonzero(owner[1:] == owner[:-1]) + 1
     opening[repeated] = np.maximum(opening[repeated], closing[repeated - 1])
     adds = opening < closing

@@ -133,6 +133,8 @@ def _narrowest(evidence: Evidence) -> float:
             sides = (pa.chunked_array([side]) for side in (granules.start, granules.end))
             widths = _widths(people, *bounds_of(people.axis, *sides))
             narrowest = float(widths.min(initial=narrowest))
+            if narrowest <= people.resolution:  # none is known more precisely
+                return people.resolution
     return max(narrowest if levels else 1, people.resolution)
 
 

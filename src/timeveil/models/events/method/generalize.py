@@ -220,7 +220,9 @@ def _assemble(
     if counts.earlier:
         facts |= {"before": {**counts.earlier.facts, "waiting": counts(chosen).rows_waiting}}
     elif recoding is None and plan.parameters.may_have_steps:
-        later["ways"] = partial(compare_ways, counts, chosen) if counts.rows <= COMPARED_ROWS else dict
+        # A promise about values is tested at every gathering, which takes several times as long.
+        most = COMPARED_ROWS // 4 if counts.guard else COMPARED_ROWS
+        later["ways"] = partial(compare_ways, counts, chosen) if counts.rows <= most else dict
         # Few ask what another way would save; an engine other than memory is closed when they do.
         facts["ways"] = None if plan.parameters.engine == "memory" else later.pop("ways")()
     if recoding and recoding.decoys:
