@@ -256,7 +256,7 @@ def test_the_sweep_is_its_slow_twin(visits, k):
         finer = steps[:3] if outer is steps[3] else [steps[0], steps[1], lambda c: (c[0], c[1] // 6)]
         expected = oracle.sweep(people, outer, [*finer, outer], k)
         numbers = [np.array([100 * step(c)[0] + step(c)[1] for c in listed]) for step in (*finer, outer)]
-        swept = sweep(cells, numbers[-1], numbers, k)
+        swept = sweep(cells, numbers[-1], [number.__getitem__ for number in numbers], k)
         assert swept.tolist() == [-1 if expected[c] is None else expected[c] for c in listed]
 
 

@@ -208,7 +208,7 @@ def test_the_sweep_is_its_slow_twin(visits, k, promise, dominance):
         finer = steps[:3] if outer is steps[3] else [steps[0], steps[1], lambda c: (c[0], c[1] // 6)]
         expected = local.sweep(people, outer, [*finer, outer], k, keeps)
         labels = [np.array([100 * step(c)[0] + step(c)[1] for c in listed]) for step in (*finer, outer)]
-        swept = sweep(cells, labels[-1], labels, k, guard)
+        swept = sweep(cells, labels[-1], [label.__getitem__ for label in labels], k, guard)
         assert swept.tolist() == [-1 if expected[c] is None else expected[c] for c in listed]
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -83,7 +83,7 @@ def _sweep(scale: Scale, within: Node, seed: int | None) -> Recoding:
         block, guard = np.where(counts.published(within).group < 0, -1, block), _sharing(counts)
     for steps in dict.fromkeys((tuple(nodes), tuple(sorted(nodes, key=scale.uneven_bits)))):
         decoys = None if seed is None else Decoys(np.random.default_rng(seed))
-        labels = (counts.label(node) for node in (*steps, within))
+        labels = [partial(counts.label, node) for node in (*steps, within)]
         step = sweep(scale.cells, block, labels, counts.k, guard, decoys)
         recoding = scale.recoding(within, [*steps, within], step)
         if decoys:
@@ -171,7 +171,7 @@ class Scale:
         weights = counts.plan.parameters.weights or {} if weights is None else weights
         self.weight_of_time = weights.get(counts.plan.relation.time, 1.0)
         self.weights = [weights.get(column, 1.0) for column in counts.columns]
-        self._bits: dict[tuple[str, int], Floats] = {}
+        self._bits: dict[tuple[str, int], tuple[Floats, float]] = {}
         self._mean_widths: dict[str, float] = {}
 
     @cached_property
@@ -183,13 +183,13 @@ class Scale:
 
     def mean_bits(self, node: Node) -> float:
         """What a row loses on average at a step."""
-        parts = zip(self.weights, self._value_bits(node.levels), strict=True)
-        values = sum(weight * float(bits @ self._rows) for weight, bits in parts) / self.cells.rows.sum()
-        return round(float(values) + self.weight_of_time * self.mean_width(node.granularity), 9)
+        values = zip(self.weights, self._value_bits(node.levels), strict=True)
+        time = self.weight_of_time * self.mean_width(node.granularity)
+        return round(sum(weight * mean for weight, (_, mean) in values) + time, 9)
 
     def uneven_bits(self, node: Node) -> float:
         """What a row loses at a step, so averaged that rows which lose much count for more."""
-        mean = float(np.average(self.bits(node) ** 4, weights=self.cells.rows))
+        mean = float(np.average(np.square(np.square(self.bits(node))), weights=self.cells.rows))
         return round(math.sqrt(math.sqrt(mean)), 9)
 
     def mean_width(self, granularity: str) -> float:
@@ -219,40 +219,43 @@ class Scale:
             chain.append(min(raised, key=lambda levels: self.mean_bits(Node(levels, finest))))
         return chain
 
-    def _value_bits(self, levels: tuple[int, ...]) -> list[Floats]:
-        """Per column with a hierarchy, what each combination of quasi-identifiers loses at its level."""
+    def _value_bits(self, levels: tuple[int, ...]) -> list[tuple[Floats, float]]:
+        """Per column with a hierarchy, what each combination of values loses at its level, and a mean row."""
         tables, columns = self.counts.levels(levels), self.counts.columns
         for column, level in zip(columns, levels, strict=True):
             if (column, level) not in self._bits:
                 value = self.cells.values[column]
                 label = label_ranks(self.counts.values(column), tables.get(column))[0][value]
                 rows, total = np.bincount(value, weights=self._rows), np.bincount(label, weights=self._rows)
-                self._bits[column, level] = np.log2(total[label] / rows[value])
+                bits = np.log2(total[label] / rows[value])
+                self._bits[column, level] = bits, float(np.average(bits, weights=self._rows))
         return [self._bits[column, level] for column, level in zip(columns, levels, strict=True)]
 
-    def bits(self, node: Node) -> Floats:
-        """What each cell's rows lose at a step."""
+    def bits(self, node: Node, cells: Ints | slice = slice(None)) -> Floats:
+        """What each cell's rows, or those of some cells, lose at a step."""
         weighed = zip(self.weights, self._value_bits(node.levels), strict=True)
-        values = np.add.reduce([np.zeros(len(self._rows)), *(weight * bits for weight, bits in weighed)])
+        parts = (weight * bits for weight, (bits, _) in weighed)
+        values = np.add.reduce([np.zeros(len(self._rows)), *parts])
         time = self.weight_of_time * self.time_bits[node.granularity]
-        bits: Floats = values[self.cells.quasi] + time[self.cells.position]
+        bits: Floats = values[self.cells.quasi[cells]] + time[self.cells.position[cells]]
         return bits
 
     def loss(self, recoding: Recoding) -> tuple[float, float]:
         """The bits that a row loses on average, a withheld one as at the coarsest step; a published row."""
-        rows, step, bits = self.cells.rows, recoding.cells.step, self.bits(self.steps[-1])
-        for number, node in enumerate(recoding.steps):
-            bits[step == number] = self.bits(node)[step == number]
+        rows, step, bits = self.cells.rows, recoding.cells.step, np.zeros(len(self.cells))
+        for number, node in (*enumerate(recoding.steps), (WITHHELD, self.steps[-1])):
+            at_step = np.flatnonzero(step == number)
+            bits[at_step] = self.bits(node, at_step)
         shown = step >= 0
         return float(np.average(bits, weights=rows)), float(np.average(bits[shown], weights=rows[shown]))
 
     def recoding(self, within: Node, steps: Sequence[Node], step: Codes) -> Recoding:
         """Only the steps that something is published at, and the groups."""
-        used = [number for number in range(len(steps)) if (step == number).any()]
+        used = np.unique(step[step >= 0]).tolist()
         (renumbered, group), groups = np.full((2, len(step)), WITHHELD, np.int32), 0
         for number, node in enumerate(steps[n] for n in used):
             at_step = np.flatnonzero(step == used[number])
-            labels, code = np.unique(self.counts.label(node)[at_step], return_inverse=True)
+            labels, code = np.unique(self.counts.label(node, at_step), return_inverse=True)
             renumbered[at_step], group[at_step] = number, groups + code.ravel()
             groups += len(labels)
         published = group[self.cells.cell] >= 0
@@ -340,12 +343,12 @@ def _tile(scale: Scale, steps: Sequence[Node], within: Node) -> tuple[Codes, tup
     visit = np.flatnonzero(at_line[cells.cell] >= 0)
     ending: list[list[tuple[int, float, int]]] = [[] for _ in range(len(order) + 1)]
     for number, node in enumerate(steps):
-        begins = np.append(True, np.diff(counts.label(node)[order]) != 0)
+        begins = np.append(True, np.diff(counts.label(node, order)) != 0)
         heads, stretch = np.flatnonzero(begins), (np.cumsum(begins) - 1)[at_line[cells.cell[visit]]]
         safe = people_of(stretch, cells.person[visit], len(heads)) >= counts.k
         if guard:
             safe &= guard.keeps(visit, stretch, len(heads))
-        losses = np.add.reduceat((scale.bits(node) * cells.rows)[order], heads)
+        losses = np.add.reduceat(scale.bits(node, order) * cells.rows[order], heads)
         ends = np.append(heads[1:], len(order))
         for n in np.flatnonzero(safe).tolist():
             ending[ends[n]].append((int(heads[n]), float(losses[n]), number))

@@ -351,11 +351,11 @@ class Counts:
             self._codes[levels] = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
         return self._codes[levels]
 
-    def label(self, node: Node) -> Ints:
-        """A number per cell for what it is published as; -1 in a gap."""
+    def label(self, node: Node, cells: Ints | Codes | slice = slice(None)) -> Ints:
+        """A number per cell, or for some cells, for what it is published as; -1 in a gap."""
         firsts = self.plan.timeline.firsts(self.plan.by_name(node.granularity)).astype(np.int64)
-        first = firsts[self.cells.position]
-        return np.where(first < 0, -1, self.codes(node.levels)[self.cells.quasi] * len(firsts) + first)
+        first, quasi = firsts[self.cells.position[cells]], self.cells.quasi[cells]
+        return np.where(first < 0, -1, self.codes(node.levels)[quasi] * len(firsts) + first)
 
     def steps(self, nodes: Sequence[Node]) -> list[Step]:
         """What each of some nodes publishes."""

@@ -17,8 +17,9 @@ Cost: per step one sort of the visits still open in gatherings of at least k vis
 be too small are settled one gathering at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from timeveil.engines import Cells, Codes
 from timeveil.models.events.method.protect import Guard, Remainder
 from timeveil.reading.encoding import distinct
 
+Labels: TypeAlias = Callable[[Codes], Ints]
 WITHHELD = -1
 
 
@@ -41,15 +43,15 @@ class Decoys:
 def sweep(
     cells: Cells,
     block: Ints,
-    labels: Iterable[Ints],
+    labels: Iterable[Labels],
     k: int,
     guard: Guard | None = None,
     decoys: Decoys | None = None,
 ) -> Codes:
     """The step that each cell is published at; `WITHHELD` where its whole block does not keep the promise.
 
-    `labels` has per step, from fine to coarse, a number for what every cell would be published as. Steps
-    refine `block`, which is also the label of the last one; cells without one, -1, are withheld.
+    `labels` has per step, from fine to coarse, a function of cells: a number for what each would be published
+    as. Steps refine `block`, which is also the label of the last one; cells without one, -1, are withheld.
     """
     state = _Open(cells, block, k, guard, decoys)
     for step, label in enumerate(labels):
@@ -81,11 +83,11 @@ class _Open:
         """Only these visits stay open."""
         self._cell, self._owner, self._visit = self._cell[visits], self._owner[visits], self._visit[visits]
 
-    def publish(self, step: int, label: Ints) -> None:
+    def publish(self, step: int, label: Labels) -> None:
         """Close every gathering of k people, as far as the rest rule allows."""
         if not len(self._cell):
             return
-        gathering = np.unique(label[self._cell], return_inverse=True)[1].ravel()
+        gathering = np.unique(label(self._cell), return_inverse=True)[1].ravel()
         # Fewer than k visits cannot be those of k people; most gatherings of a fine step end here.
         large = np.bincount(gathering)[gathering] >= self.k
         visits = np.flatnonzero(large)
