@@ -17,7 +17,7 @@ import numpy.typing as npt
 from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.release import Release
-from timeveil.evidence.codes import distinct_pairs
+from timeveil.evidence.codes import distinct_pairs, ranked
 from timeveil.evidence.published import Evidence, columns_of
 from timeveil.reading.risks import FEWEST_ROWS, MOST, reads_as_time
 
@@ -101,8 +101,8 @@ class Risk(Chances):
         reached = self.candidates > 0
         if not reached.any():
             return 0
-        order = np.argsort(self.candidates[reached], kind="stable")
-        sizes, weight = self.candidates[reached][order], np.cumsum(self.weight[reached][order])
+        sizes, size = ranked(self.candidates[reached])
+        weight = np.cumsum(np.bincount(size, self.weight[reached]))
         # The factor keeps a rounded-up product from skipping to the next size.
         index = np.searchsorted(weight, part * weight[-1] * (1 - 1e-12), side="left")
         return int(sizes[min(int(index), len(sizes) - 1)])
