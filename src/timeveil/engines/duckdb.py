@@ -167,7 +167,8 @@ class DuckDBEvents(SqlEvents):
         ].to_pylist():
             part = self._session.table(f"SELECT * FROM parts WHERE part = {number}")
             data = pa.table(part.columns[2:], names).cast(schema)
-            yield MemoryEvents(replace(self._relation, data=with_dictionaries(data))), part["row"].to_numpy()
+            coded = with_dictionaries(data, self._relation.respondent)
+            yield MemoryEvents(replace(self._relation, data=coded)), part["row"].to_numpy()
 
     def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
         with _explained():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from timeveil.reading.columns import (
 
 Codes = NDArray[np.int32]
 CODE_ROOM = 2**31 - 1
+_SAMPLE_ROWS = 1_000
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
@@ -61,9 +63,13 @@ class Coded:
         return published.indices.to_numpy().astype(np.int32)[self.codes], len(published.dictionary)
 
 
-def with_dictionaries(table: pa.Table) -> pa.Table:
-    """The table with its texts as numbers and a dictionary: what compares and copies them does it quickly."""
+def with_dictionaries(table: pa.Table, respondent: str) -> pa.Table:
+    """The table with its texts as numbers and a dictionary: what compares and copies them does it quickly.
+
+    People who are numbered stay as they are, as nothing compares them but `encode_people`.
+    """
     names = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    names = [n for n in names if n != respondent or not _numbered(table[n].slice(0, _SAMPLE_ROWS))]
     with ThreadPoolExecutor(2) as pool:
         columns = dict(zip(names, pool.map(encode, [table[name] for name in names]), strict=True))
     for name, coded in columns.items():
@@ -96,7 +102,15 @@ def encode(column: pa.ChunkedArray) -> Coded:
 
 
 def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
-    """Codes of respondents and a bound on them. Dense whole numbers need no hashing."""
+    """Codes of respondents and a bound on them. Dense whole numbers, also as texts, need no hashing."""
+    if len(column) > _SAMPLE_ROWS and (numbers := _numbered(column)):  # for fewer, to look takes longer
+        codes, room = encode_people(numbers)
+        # Numbered as texts are, in the order in which they first occur.
+        first = np.full(room, len(codes))
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        number = np.empty(room, np.int32)
+        number[np.argsort(first)] = np.arange(room)
+        return number[codes], int(np.count_nonzero(first < len(codes)))
     if pa.types.is_integer(column.type) and len(column):
         low, high = pc.min(column).as_py(), pc.max(column).as_py()
         # Numbers are their own codes where a table over their range is no larger than a few columns.
@@ -105,6 +119,16 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
             return (numbers - low).astype(np.int32), high - low + 1
     coded = encode(column)
     return coded.codes, len(coded.values)
+
+
+def _numbered(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The whole numbers that all texts of a column are, each written in the one usual way."""
+    if pa.types.is_string(column.type) and not column.null_count:
+        with suppress(pa.ArrowInvalid):
+            numbers = column.cast(pa.int64())
+            if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py():  # 007 is not 7
+                return numbers
+    return None
 
 
 def distinct(numbers: Ints) -> Ints:

@@ -273,7 +273,7 @@ def check_origin(evidence: Evidence, findings: Findings) -> None:
     dates, counted = pa.types.is_date32(times.type), pa.types.is_integer(times.type)
     if origin == "first":
         person = evidence.people.person[rows]
-        since = np.array(times if counted else instants(TimeAxis("civil", times.type), times))
+        since = np.asarray(times if counted else instants(TimeAxis("civil", times.type), times)).copy()
         order = np.lexsort((since, person))
         begins = np.flatnonzero(np.diff(person[order], prepend=-1))
         since[order] -= np.repeat(since[order][begins], np.diff(begins, append=len(order)))

@@ -175,7 +175,7 @@ def _read(table: Any, roles: Roles, parameters: EventParameters) -> Relation:
         stored = parameters.engine != "memory" and isinstance(table, str | Path)
         relation = read(table, roles, stored=stored, **parameters.reading("nulls", "fold_spellings"))
         if parameters.engine == "memory":
-            relation = replace(relation, data=with_dictionaries(relation.table))
+            relation = replace(relation, data=with_dictionaries(relation.table, relation.respondent))
     if origin:
         return since_origin(relation, parameters)
     refuse_repeated_events(relation)
