@@ -19,6 +19,7 @@ _ALL = Granularity("all", "all of time in one granule", rules.Everything())
 _DAY_PARTS = (("morning", 6 * HOUR), ("afternoon", 12 * HOUR), ("evening", 18 * HOUR), ("night", 22 * HOUR))
 _SHIFTS = (("early", 7 * HOUR), ("late", 15 * HOUR), ("night", 23 * HOUR))
 _TERMS = (("spring", 2, 1), ("summer", 7, 1), ("autumn", 9, 1))
+_BUSINESS_MONTH = rules.WorkingPeriods(Months(1), rules.WorkingDays())
 
 _DEFAULT = (
     Granularity("second", "second", Steps(1)),
@@ -42,9 +43,7 @@ _DEFAULT = (
 _ON_REQUEST = (
     Granularity("business-day", "business day, Monday to Friday", rules.WorkingDays()),
     Granularity(
-        "business-month",
-        "the business days, Monday to Friday, of a calendar month",
-        rules.WorkingPeriods(Months(1), rules.WorkingDays()),
+        "business-month", "the business days, Monday to Friday, of a calendar month", _BUSINESS_MONTH
     ),
     Granularity("day-part", "morning 6h, afternoon 12h, evening 18h, night 22h", rules.DayParts(_DAY_PARTS)),
     Granularity("shift", "hospital shift: early 7h, late 15h, night 23h", rules.DayParts(_SHIFTS)),

@@ -320,9 +320,8 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, repeats: str, bask
     pairs = pairs[~is_repeat] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Baskets(
-        tuple(names[position] for position in by_name), starts, pairs % width, basket_of_row, repeated
-    )
+    in_order = tuple(names[position] for position in by_name)
+    return Baskets(in_order, starts, pairs % width, basket_of_row, repeated)
 
 
 def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:

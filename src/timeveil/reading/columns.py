@@ -206,9 +206,7 @@ def _within_years(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Dates and times inside the years 1 to 9999, outside which Python and CSV files have none."""
     is_date64 = pa.types.is_date64(column.type)  # milliseconds, which Arrow allows to have a time of day
     if is_date64:
-        column = pa.chunked_array(
-            [chunk.view(pa.timestamp("ms")) for chunk in column.chunks], pa.timestamp("ms")
-        )
+        column = column.cast(pa.timestamp("ms"))
     unit = 1 if pa.types.is_date32(column.type) else DAY * PER_SECOND[column.type.unit]
     ends = pc.min_max(column.cast(pa.int32() if unit == 1 else pa.int64())).as_py()
     low, limit = (edge // DAY * unit for edge in (FIRST, LAST + 1))

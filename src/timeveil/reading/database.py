@@ -76,10 +76,9 @@ def _parsed(address: str, what: str) -> tuple[str, list[str]]:
         secret = parts.password or any(name.lower() in _SECRETS for name, _ in parse_qsl(parts.query))
         name = unquote(parts.fragment, errors="strict")
     if secret:
-        raise ParameterError(
-            "the address of a database contains a password, which reports and jobs would show",
-            hint="remove it from the address, and set the variable PGPASSWORD or use ~/.pgpass",
-        )
+        message = "the address of a database contains a password, which reports and jobs would show"
+        hint = "remove it from the address, and set the variable PGPASSWORD or use ~/.pgpass"
+        raise ParameterError(message, hint=hint)
     named = _NAME.fullmatch(name)
     if named is None:
         message = f"a {what}'s name cannot be read" if name else f"the address of a database names no {what}"
@@ -162,11 +161,11 @@ class Server(Session):
         if isinstance(cause, TimeveilError | MemoryError):
             return cause
         if state in ("42501", "25006"):
-            return EngineError(
-                "the user may not read the table, or may not create what is to be made, in this database",
-                hint="ask for SELECT to read, TEMPORARY to count in the database, and CREATE to write to it",
-                code="no-permission",
+            message = (
+                "the user may not read the table, or may not create what is to be made, in this database"
             )
+            hint = "ask for SELECT to read, TEMPORARY to count in the database, and CREATE to write to it"
+            return EngineError(message, hint=hint, code="no-permission")
         again = "and run it again: nothing was written"
         if state.startswith(("08", "57P")) or not self._is_alive():
             message, hint = "the connection to the database was lost", f"check the server, {again}"
@@ -178,10 +177,8 @@ class Server(Session):
             hint = f"free space or memory on the server, {again}"
         else:
             stated = f" (SQLSTATE {state})" if re.fullmatch("[0-9A-Z]{5}", state) else ""
-            message, hint = (
-                f"the database could not finish{stated}",
-                "look for the reason in the log of the server",
-            )
+            message = f"the database could not finish{stated}"
+            hint = "look for the reason in the log of the server"
         return EngineError(message, hint=hint, code="database-failed")
 
     def _is_alive(self) -> bool:
@@ -199,12 +196,9 @@ def connect(address: str, *, autocommit: bool = False) -> Any:
     error = InputError("PostgreSQL is reached with the driver of ADBC, which is missing", hint=hint)
     with raising(error, on=ImportError):
         driver = import_module("adbc_driver_postgresql.dbapi")
-    error = InputError(
-        "the database cannot be reached, or does not let the user in",
-        hint="check host, port, database and user; a password comes from PGPASSWORD, ~/.pgpass or a service",
-        code="database-failed",
-    )
-    with raising(error, on=Exception):
+    message = "the database cannot be reached, or does not let the user in"
+    hint = "check host, port, database and user; a password comes from PGPASSWORD, ~/.pgpass or a service"
+    with raising(InputError(message, hint=hint, code="database-failed"), on=Exception):
         return driver.connect(address, autocommit=autocommit)
 
 

@@ -158,9 +158,7 @@ def _milliseconds(fields: pa.StructArray, number: Any, present: set[str]) -> tup
     exists = (hour < 24) & (minute < 60) & (second < 60)
     if "p" in present:
         half = pc.utf8_lower(fields.field("p"))
-        is_12, is_pm = (
-            pc.is_in(half, pa.array(h, half.type)).to_numpy(zero_copy_only=False) for h in (["a", "p"], ["p"])
-        )
+        is_12, is_pm = (np.asarray(test) for test in (pc.not_equal(half, ""), pc.equal(half, "p")))
         exists &= ~is_12 | ((hour >= 1) & (hour <= 12))
         hour = np.where(is_12, hour % 12 + 12 * is_pm, hour)
     if "f" in present:

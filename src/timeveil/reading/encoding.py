@@ -223,9 +223,8 @@ def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = emptied(text, pc.equal(text, pa.scalar("", text.type)))
     fits = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, _NOT_FINITE))
     what = ("value that is not a number", "values that are not a number")
-    hint = (
-        'write numbers like 12, -3.5 or 2e3, without units; numbers like 3,5 are read with {decimal="comma"}'
-    )
+    hint = "write numbers like 12, -3.5 or 2e3, without units; "
+    hint += 'numbers like 3,5 are read with {decimal="comma"}'
     refuse_rows(name, ~_mask(pc.fill_null(fits, True)), what, hint, "bad-number")
     return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64())
 

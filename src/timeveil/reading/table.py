@@ -355,6 +355,5 @@ class Reader:
             return bool(pa.types.is_integer(kind) and not is_time)
         texts = column.chunk(0)
         # A person without a name counts as missing.
-        return is_plain(texts) and (
-            name != self._roles.respondent or pc.min(pc.binary_length(texts)).as_py() != 0
-        )
+        is_named = name != self._roles.respondent or pc.min(pc.binary_length(texts)).as_py() != 0
+        return is_named and is_plain(texts)
