@@ -48,7 +48,7 @@ def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     rows: list[list[str]] = []
     for batch in source.batches(source.names):
         records = batch.slice(0, PREVIEW - len(rows)).to_pylist()
-        rows += [["" if row[name] is None else str(row[name]) for name in source.names] for row in records]
+        rows += [[_cell(row[name]) for name in source.names] for row in records]
         if len(rows) >= PREVIEW:
             break
     return {"names": list(source.names), "rows": rows}
@@ -105,9 +105,14 @@ def _head(release: Any) -> dict[str, Any]:
     for name, table in release.tables.items():
         step = max(1, table.num_rows // PREVIEW)
         rows = table.take(list(range(step // 2, table.num_rows, step))[:PREVIEW])
-        cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows.to_pylist()]
+        cells = [list(map(_cell, row.values())) for row in rows.to_pylist()]
         tables.append({"name": name, "head": rows.column_names, "rows": cells})
     return {"preview": tables}
+
+
+def _cell(cell: Any) -> str:
+    """A cell as it is shown."""
+    return ", ".join(map(str, cell)) if isinstance(cell, list) else "" if cell is None else str(cell)
 
 
 def _judged(release: Any, ledger: Any) -> dict[str, Any]:
