@@ -308,16 +308,13 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, repeats: str, bask
     by_name = sorted(range(len(names)), key=names.__getitem__)
     rank = np.argsort(np.array(by_name, np.int64))
     width = max(len(names), 1)
-    pairs = np.sort(owner * width + rank[code])
-    is_repeat = np.zeros(len(pairs), np.bool_)
-    is_repeat[1:] = pairs[1:] == pairs[:-1]
-    repeated = int(np.count_nonzero(is_repeat))
+    pairs = distinct(owner * width + rank[code])
+    repeated = len(owner) - len(pairs)
     if repeated and repeats == "error":
         times = f"{counted(repeated, 'time')} in {counted(count, 'transaction')}"
         hint = 'count each item once per person with {repeats="once"}'
         fault = f"repeats an item within a transaction, {times}"
         raise column_error(item, fault, hint, "item-twice", count=repeated)
-    pairs = pairs[~is_repeat] if repeated else pairs
     lengths = np.bincount(pairs // width, minlength=count)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     in_order = tuple(names[position] for position in by_name)

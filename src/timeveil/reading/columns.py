@@ -107,7 +107,6 @@ def refuse_invalid_text(name: str, column: pa.ChunkedArray) -> None:
     # Of primitive types, Arrow would only complain about a time of day in a date64.
     if pa.types.is_primitive(column.type):
         return
-
     fault = "contains bytes that are not UTF-8 text, or codes without a value"
     hint = "write it again with the program that made it"
     with raising(lambda _: column_error(name, fault, hint, "bad-encoding"), on=pa.ArrowException):

@@ -176,7 +176,9 @@ def remote_files(address: str, suffixes: tuple[str, ...]) -> tuple[str, list[Fil
         if info.is_file:
             return name, [File(name, partial(_fetched, store, base))]
         entries = store.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
-    fits = _pattern(plain[len(head) :].lstrip("/")) if head != plain else _below(suffixes)
+    fits = (
+        _pattern(plain[len(head) :].lstrip("/")) if head != plain else partial(_is_table, suffixes=suffixes)
+    )
     files = []
     for entry in sorted(entries, key=lambda entry: str(entry.path)):
         below = entry.path[len(base.rstrip("/")) + 1 :]
@@ -192,12 +194,10 @@ def _pattern(text: str) -> Callable[[str], Any]:
     return re.compile("".join(parts)).fullmatch
 
 
-def _below(suffixes: tuple[str, ...]) -> Callable[[str], bool]:
-    def fits(name: str) -> bool:
-        *above, last = name.split("/")
-        return all(map(_PARTITION.fullmatch, above)) and last.lower().endswith(suffixes)
-
-    return fits
+def _is_table(name: str, suffixes: tuple[str, ...]) -> bool:
+    """Whether a name below a folder is that of a table, in partitions only."""
+    *above, last = name.split("/")
+    return all(map(_PARTITION.fullmatch, above)) and last.lower().endswith(suffixes)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from timeveil.calendar.axis import civil, derive, durations, instants
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
@@ -210,16 +211,12 @@ class TypedReader:
             table = table.set_column(self.columns.index(name), pa.field(name, axes[name].type), typed)
         column = table[self._time.column]
         if self._derived:
-            from timeveil.calendar.axis import civil, derive, instants  # noqa: PLC0415 (a calendar, for few tables)
-
             # A missing time gets a value for the moment, which is removed again.
             present = civil(axis, instants(axis, pc.fill_null(column, pa.scalar(0, column.type))))
             for derived in self._derived:
                 values = emptied(derive(derived.name, present), pc.is_null(column))
                 table = table.append_column(derived.column(self._time.column), values)
         if self._roles.until:
-            from timeveil.calendar.axis import durations  # noqa: PLC0415 (a calendar, for few tables)
-
             for name, until in self._roles.durations.items():
                 table = table.append_column(name, durations(axis, column, axes[until], table[until]))
             # A row whose duration is unknown is withheld, as one without a time is.
@@ -283,8 +280,6 @@ def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
     >>> moments(pa.array(["31.12.1969", None]))
     (array([-86400,      0]), array([False,  True]))
     """
-    from timeveil.calendar.axis import instants  # noqa: PLC0415 (a calendar, for few tables)
-
     column = TimeColumn("", zone=None, unit=None)
     try:
         pushed = column.push(pa.chunked_array([values]), 0)
