@@ -14,6 +14,7 @@ import argparse
 import importlib
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tests.mutants.hook import SOURCE, install, path_of
+from tests.mutants.hook import install, path_of
 from tests.mutants.mutating import Mutant, mutants_of
 from tests.sabotage import patterns, series, stream_groups, streams, time_tables  # noqa: F401
 from tests.sabotage.tampering import CATALOGUE, Sabotage, Tampered
@@ -38,15 +39,21 @@ _TESTS = {
         "tests/sabotage/test_protection.py",
         "tests/sabotage/test_repeated.py",
         "tests/unit/generalization/test_durations.py",
+        "tests/unit/generalization/test_decoys.py",
+        "tests/properties/test_recount.py",
     ],
-    "stream": ["tests/unit/verify/test_verify_stream.py", "tests/properties/test_recurring.py"],
+    "stream": [
+        "tests/unit/verify/test_verify_stream.py",
+        "tests/properties/test_recurring.py",
+        "tests/properties/test_stream_groups.py",
+    ],
     "series": [
         "tests/unit/verify/test_verify_series.py",
         "tests/unit/series/test_quasi.py",
         "tests/sabotage/test_group_means.py",
         "tests/properties/test_several_series.py",
     ],
-    "patterns": ["tests/unit/verify/test_pattern_verify.py"],
+    "patterns": ["tests/unit/verify/test_pattern_verify.py", "tests/properties/test_pattern_judges.py"],
 }
 _EVERY = [
     "tests/unit/verify/test_bounds_and_order.py",
@@ -61,10 +68,10 @@ _OTHER_JUDGES = {
 }
 """Tests of judges that read the same evidence as `verify`."""
 _SHARED_TESTS = ["tests/unit/query/test_codes.py", "tests/unit/compare/test_compare.py"]
-_JUDGES = ("verify", "manifest", "definition", "derived", "evidence")
-"""Modules of a model that check its promise."""
-_SHARED = ("checks", "codes", "published")
-"""Modules of `timeveil.evidence` that every check goes through."""
+_JUDGING = re.compile(r"timeveil\.(evidence|models\.\w+\.(evidence|judges))(\.\w+)?")
+_LOAD = (
+    "import sys, timeveil.models as m; [m.part(f, 'judges.verify') for f in m.FOLDERS]; print(*sys.modules)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +84,9 @@ class Shown:
 
 
 def modules() -> list[str]:
-    """Every module that takes part in checking a promise."""
-    models = [
-        ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        for path in sorted((SOURCE / "timeveil" / "models").rglob("*.py"))
-        if path.stem in _JUDGES and path.parent.name in ("judges", *FOLDERS.values())
-    ]
-    return [*models, *(f"timeveil.evidence.{name}" for name in _SHARED)]
+    """Every module that takes part in checking a promise: evidence and judges that `verify` loads."""
+    loaded = subprocess.run([sys.executable, "-c", _LOAD], capture_output=True, text=True, check=True).stdout
+    return sorted(filter(_JUDGING.fullmatch, loaded.split()))
 
 
 def models_of(module: str) -> list[str]:

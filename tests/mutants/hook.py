@@ -16,7 +16,8 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 
 def path_of(module: str) -> Path:
-    return SOURCE / Path(*module.split(".")).with_suffix(".py")
+    path = SOURCE / Path(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 class Mutating(importlib.abc.MetaPathFinder):
@@ -30,8 +31,13 @@ class Mutating(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         if name != self.module:
             return None
-        place = str(path_of(name))
-        return importlib.util.spec_from_file_location(name, place, loader=_Loader(name, place, self.number))
+        path = path_of(name)
+        return importlib.util.spec_from_file_location(
+            name,
+            path,
+            loader=_Loader(name, str(path), self.number),
+            submodule_search_locations=[str(path.parent)] if path.stem == "__init__" else None,
+        )
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
