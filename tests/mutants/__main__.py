@@ -68,7 +68,9 @@ _OTHER_JUDGES = {
 }
 """Tests of judges that read the same evidence as `verify`."""
 _SHARED_TESTS = ["tests/unit/query/test_codes.py", "tests/unit/compare/test_compare.py"]
-_JUDGING = re.compile(r"timeveil\.(evidence|models\.\w+\.(evidence|judges))(\.\w+)?")
+_JUDGING = re.compile(
+    r"timeveil\.(evidence\.(checks|codes|published)|models\.\w+\.(evidence|judges)(\.\w+)?)"
+)
 _LOAD = (
     "import sys, timeveil.models as m; [m.part(f, 'judges.verify') for f in m.FOLDERS]; print(*sys.modules)"
 )

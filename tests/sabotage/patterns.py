@@ -229,6 +229,26 @@ def _shared(less: tv.Release, release: tv.Release) -> bool:
     return release.manifest["patterns"]["published"] == "closed" and less.table.num_rows < 2
 
 
+for _cell, _code, _column, _value, _said in (
+    ("a support left out", "support", "support", None, "1 pattern without a support"),
+    ("a support below 0", "support", "support", -1, "1 support below 0 or beyond"),
+    ("a support beyond all people", "support", "support", 2**40 + 1, "1 support below 0 or beyond"),
+    ("a pattern left out", "item", "pattern", None, "1 pattern or items missing"),
+    ("an item left out", "item", "pattern", [None], "1 pattern or items missing"),
+    ("a pattern of another item", "item", "pattern", [" "], "not as the manifest states them"),
+):
+    entry(
+        _cell,
+        "patterns",
+        "recipient",
+        _code,
+        lambda r, name=_column, value=_value, said=_said: (
+            with_lines(r, [*lines(r)[:-1], {**lines(r)[-1], name: value}]),
+            said,
+        ),
+    )
+
+
 @sabotage("patterns", "recipient", "pattern-twice")
 def a_pattern_twice(release, ledger, chance):
     rows = lines(release)
