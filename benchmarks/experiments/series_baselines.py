@@ -13,13 +13,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timeveil.models.series.method.partition import Labels, Matrix
+from timeveil.domain.arrays import Ints
+from timeveil.models.series.method.partition import Matrix
 from timeveil.symbols import envelopes
 
 _STRINGS = 256
 
 
-def xu_groups(matrix: Matrix, minimum: int, seed: int = 0) -> Labels:
+def xu_groups(matrix: Matrix, minimum: int, seed: int = 0) -> Ints:
     """Parts of [minimum, 2 * minimum) by bisecting from two far seeds.
 
     >>> xu_groups(np.array([[0.0], [9.0], [1.0], [8.0]]), 2).tolist()
@@ -38,7 +39,7 @@ def xu_groups(matrix: Matrix, minimum: int, seed: int = 0) -> Labels:
     return labels
 
 
-def _bisected(matrix: Matrix, rows: Labels, minimum: int, rng: np.random.Generator) -> list[Labels]:
+def _bisected(matrix: Matrix, rows: Ints, minimum: int, rng: np.random.Generator) -> list[Ints]:
     """Two sides: each series goes where the envelope grows least; a side that is too small is filled up."""
     values = matrix[rows]
     one = int(rng.integers(len(rows)))
@@ -72,7 +73,7 @@ def _bisected(matrix: Matrix, rows: Labels, minimum: int, rng: np.random.Generat
     return [rows[side == 0], rows[side == 1]]
 
 
-def tga(matrix: Matrix, k: int, seed: int = 0) -> tuple[Labels, Matrix]:
+def tga(matrix: Matrix, k: int, seed: int = 0) -> tuple[Ints, Matrix]:
     """The group of each series, and the random series published for it.
 
     >>> group, drawn = tga(np.array([[0.0, 1.0], [9.0, 9.0], [1.0, 0.0], [8.0, 8.0]]), 2)
@@ -110,7 +111,7 @@ class _Free:
         self._taken = np.zeros(len(matrix), bool)
         self.number = len(matrix)
 
-    def gathered(self, k: int) -> Labels:
+    def gathered(self, k: int) -> Ints:
         """The rows of a new group: the first free series, and k - 1 times the one that costs least."""
         self._compact()
         first = int(np.argmin(self._taken))
@@ -133,7 +134,7 @@ class _Free:
         self.number -= k
         return self._row[members]
 
-    def _nearest(self, low: Matrix, high: Matrix, members: list[int]) -> tuple[Labels, float]:
+    def _nearest(self, low: Matrix, high: Matrix, members: list[int]) -> tuple[Ints, float]:
         """The series that cost least, in their order, and a cost that no other is below."""
         self._taken[members] = True
         costs = _widths(self._columns, low, high)
@@ -194,7 +195,7 @@ def bfp2ka(strings: Sequence[str], k: int) -> list[str]:
     return [nearest.get(string, string) for string in strings]
 
 
-def _common(some: Sequence[str], others: Sequence[str]) -> Labels:
+def _common(some: Sequence[str], others: Sequence[str]) -> Ints:
     """The length of the longest common subsequence of every string with every other."""
     mine, theirs = (np.array([list(string) for string in part]) for part in (some, others))
     row = np.zeros((theirs.shape[1] + 1, len(some), len(others)), np.int64)
@@ -203,5 +204,5 @@ def _common(some: Sequence[str], others: Sequence[str]) -> Labels:
         for at, other in enumerate(theirs.T):
             same = letter[:, None] == other[None, :]
             row[at + 1] = np.where(same, before[at] + 1, np.maximum(row[at], before[at + 1]))
-    lengths: Labels = row[-1]
+    lengths: Ints = row[-1]
     return lengths

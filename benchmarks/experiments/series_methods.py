@@ -11,9 +11,10 @@ import numpy as np
 from benchmarks.experiments.series_baselines import bfp2ka, tga, xu_groups
 from benchmarks.experiments.series_calls import adaptive, kapra, naive, representative
 from benchmarks.experiments.series_judging import drawn_shapes
+from timeveil.domain.arrays import Ints
 from timeveil.models.series.judges.measure import ReleaseSummary
 from timeveil.models.series.method.paper import patterns_in
-from timeveil.models.series.method.partition import Labels, Matrix, Partition
+from timeveil.models.series.method.partition import Matrix, Partition
 from timeveil.models.series.parameters import LEAST_REPRESENTED, SeriesParameters
 from timeveil.symbols import envelopes, from_letters, positions, symbols_at, to_letters, z_normalised
 
@@ -50,7 +51,7 @@ def top_down(matrix: Matrix, k: int, p: int) -> Partition:
 class Published:
     """What is said of each series: the place of its row in `low`, `high` and `shape`, or -1."""
 
-    run: Labels
+    run: Ints
     low: Matrix
     high: Matrix
     shape: Matrix

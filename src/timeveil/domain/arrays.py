@@ -6,3 +6,5 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Codes = NDArray[np.int32]
+Words = NDArray[np.uint64]

@@ -8,14 +8,12 @@ from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from timeveil.calendar.catalogue import CATALOGUE
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
@@ -32,7 +30,6 @@ ENGINES = {
 DAY = CATALOGUE["day"]
 DAY_SECONDS = 86_400
 
-Codes = npt.NDArray[np.int32]
 Levels = Mapping[str, pa.Table]
 """Per generalised quasi-identifier a table `value`, `published`, one row per distinct value."""
 

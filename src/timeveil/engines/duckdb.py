@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
-from timeveil.engines import Codes, Levels, Published, Tally, lookups, total
+from timeveil.engines import Levels, Published, Tally, lookups, total
 from timeveil.engines.memory import MemoryEvents
 from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
 from timeveil.errors import EngineError, ParameterError, raising

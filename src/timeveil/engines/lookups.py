@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.timeline import Timeline
-from timeveil.engines import Codes, Step
+from timeveil.domain.arrays import Codes
+from timeveil.engines import Step
 from timeveil.reading.encoding import publish_values
 
 OCCURRENCES = """

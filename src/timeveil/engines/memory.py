@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Granules, Ticks, Timeline, candidates
-from timeveil.domain.arrays import Flags, Ints
+from timeveil.domain.arrays import Codes, Flags, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import SAMPLE_ROWS, Deferred, decode_dictionaries, row_keys, row_order
-from timeveil.engines import DAY, Cells, Codes, Held, Levels, Published, Recoded, Step, Tally, of_whole_days
+from timeveil.engines import DAY, Cells, Held, Levels, Published, Recoded, Step, Tally, of_whole_days
 from timeveil.reading.encoding import combine, distinct, encode, encode_people, publish_values, whole
 from timeveil.reading.risks import Occurrences, occurrences
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import Parts
-from timeveil.engines import Codes, Levels, Published, lookups
+from timeveil.engines import Levels, Published, lookups
 from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError
 from timeveil.reading.in_place import ClusterRows

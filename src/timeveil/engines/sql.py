@@ -22,23 +22,12 @@ import pyarrow.parquet as pq
 from timeveil.calendar.civil import UNITS
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Ticks, Timeline, candidates
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.roles import Roles
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
-from timeveil.engines import (
-    Cells,
-    Codes,
-    Held,
-    Levels,
-    Published,
-    Recoded,
-    Step,
-    Tally,
-    lookups,
-    published_schema,
-)
+from timeveil.engines import Cells, Held, Levels, Published, Recoded, Step, Tally, lookups, published_schema
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
 from timeveil.reading.session import Session

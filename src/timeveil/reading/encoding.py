@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeveil.domain.arrays import Flags, Floats, Ints
+from timeveil.domain.arrays import Codes, Flags, Floats, Ints
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError
 from timeveil.reading.columns import (
@@ -24,7 +24,6 @@ from timeveil.reading.columns import (
     without_wrapping,
 )
 
-Codes = NDArray[np.int32]
 CODE_ROOM = 2**31 - 1
 _SAMPLE_ROWS = 1_000
 

@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.arrays import Codes
 from timeveil.domain.lines import Reading
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, decode_dictionaries, recur
 from timeveil.domain.wording import listed
 from timeveil.errors import InputError, ParameterError, RolesError
 from timeveil.reading.columns import is_text
-from timeveil.reading.encoding import Codes, encode
+from timeveil.reading.encoding import encode
 
 MOST = 0.5  # A column reads as a time, or is nearly unique, if more than this share of its values or rows is
 FEWEST_ROWS = 100  # of fewer values nobody can say whether they are unique by nature or by chance

@@ -29,11 +29,11 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.domain.arrays import Flags, Ints
+from timeveil.domain.arrays import Codes, Flags, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, decode_dictionaries
 from timeveil.domain.wording import counted as how_many
-from timeveil.engines import Cells, Codes
+from timeveil.engines import Cells
 from timeveil.errors import InfeasibleError, InputError, ParameterError, raising
 from timeveil.models.events.parameters import EventParameters
 from timeveil.reading.encoding import combine, distinct, encode, encode_people

@@ -29,8 +29,8 @@ import pyarrow as pa
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.engines import Cells, Codes, Recoded
+from timeveil.domain.arrays import Codes, Flags, Floats, Ints
+from timeveil.engines import Cells, Recoded
 from timeveil.models.events.method.earlier import people_of
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.search import Counts, Node, label_ranks

@@ -27,11 +27,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.arrays import Flags, Floats, Ints
+from timeveil.domain.arrays import Codes, Flags, Floats, Ints
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.domain.wording import counted
-from timeveil.engines import Cells, Codes, Held
+from timeveil.engines import Cells, Held
 from timeveil.errors import ParameterError
 from timeveil.reading.columns import is_text
 from timeveil.reading.encoding import distinct

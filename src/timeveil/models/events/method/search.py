@@ -27,9 +27,9 @@ from timeveil.calendar.catalogue import resolve
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.order import is_finer_than
 from timeveil.calendar.timeline import Timeline, at_least, base_for
-from timeveil.domain.arrays import Flags, Ints
+from timeveil.domain.arrays import Codes, Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.engines import Cells, Codes, Events, Levels, Recoded, Step, Tally
+from timeveil.engines import Cells, Events, Levels, Recoded, Step, Tally
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.events.method.earlier import HIDDEN, Earlier, people_of
 from timeveil.models.events.method.protect import Guard

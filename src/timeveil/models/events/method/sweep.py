@@ -23,8 +23,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from timeveil.domain.arrays import Flags, Ints
-from timeveil.engines import Cells, Codes
+from timeveil.domain.arrays import Codes, Flags, Ints
+from timeveil.engines import Cells
 from timeveil.models.events.method.protect import Guard, Remainder
 from timeveil.reading.encoding import distinct
 

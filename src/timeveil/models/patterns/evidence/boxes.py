@@ -21,9 +21,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Ints, Words
 from timeveil.errors import InfeasibleError
-from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import NONE, Family
 
 MOST_BOXES = 500_000  # what is found in about a minute
@@ -50,7 +49,7 @@ class Channels:
     def take(self, which: Ints) -> Channels:
         return Channels(self.present[which], self.absent[which], self.size[which])
 
-    def members(self, holders: Bits) -> Iterator[tuple[Ints, Bits]]:
+    def members(self, holders: Words) -> Iterator[tuple[Ints, Words]]:
         """Block by block the sizes of groups, and their members as bits.
 
         `holders` has a line of bits for each item, and a last one without any.

@@ -15,11 +15,10 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.domain.arrays import Flags, Ints
+from timeveil.domain.arrays import Flags, Ints, Words
 from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import column_of, distinct, encode, mismatch, plain_type
@@ -28,7 +27,6 @@ from timeveil.models.series.evidence.original import series_of, without_zeros
 from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
 
-Bits = npt.NDArray[np.uint64]
 BLOCK_BYTES = 1 << 25
 BLOCK_PAIRS = 1 << 22
 BLOCK_ROWS = 1 << 16
@@ -52,7 +50,7 @@ class Baskets:
         """The row of each item."""
         return np.repeat(np.arange(self.rows), np.diff(self.starts))
 
-    def bits(self, size: int) -> Bits:
+    def bits(self, size: int) -> Words:
         """For each item below `size` the rows that have it, as a line of bits; a last line for no item."""
         width = max(1, -(-self.rows // 64)) * 8
         lines = np.zeros((size + 1) * width, dtype=np.uint8)

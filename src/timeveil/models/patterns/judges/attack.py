@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Ints, Words
 from timeveil.domain.judgement import as_dict
 from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
-from timeveil.models.patterns.evidence.counting import Bits
 from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
 from timeveil.models.patterns.judges.solving import BoundAttack, SolveAttack, bound_attack, solve_attack
 from timeveil.models.patterns.parameters import PatternAdversary
@@ -141,7 +140,7 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     return PatternBreach(adversary, k, people, *numbers, examples, beyond, solved, len(promised) > 0)
 
 
-def _exposure(channels: Channels, holders: Bits, people: int) -> tuple[Risk, int]:
+def _exposure(channels: Channels, holders: Words, people: int) -> tuple[Risk, int]:
     """The smallest group that each person is in, 0 people for none; and the number of groups looked up."""
     items = max(1, channels.present.shape[1] + channels.absent.shape[1])
     # Smallest groups first: where there are too many for the time, the most revealing are looked up.

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeveil.domain.arrays import Flags, Ints
+from timeveil.domain.arrays import Flags, Ints, Words
 from timeveil.errors import ParameterError
 from timeveil.models.patterns.method.transactions import Sets, Transactions, packed, ranges
 
@@ -244,7 +244,7 @@ class _Siblings:
     number: Ints
     rank: Ints
     end: Ints
-    bits: NDArray[np.uint64]
+    bits: Words
 
     def joined(self, nodes: Nodes) -> Iterator[_Siblings]:
         """Add all frequent unions of two neighbours to the nodes; what is to be joined after them.

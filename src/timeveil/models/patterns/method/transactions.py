@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeveil.domain.arrays import Flags, Floats, Ints
+from timeveil.domain.arrays import Flags, Floats, Ints, Words
 from timeveil.domain.lines import READING
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
@@ -33,7 +33,6 @@ from timeveil.symbols import LETTERS, Center, from_letters, positions, reconstru
 if TYPE_CHECKING:
     from timeveil.models.patterns.method.in_spark import RowsInSpark
 
-Words = NDArray[np.uint64]
 Origin = Literal["series", "release", "baskets"]
 LIST_MARKS = (";", "|", ",", "[")  # characters that separate or open a list written as text
 UNFIT: dict[Origin, dict[str, str]] = {

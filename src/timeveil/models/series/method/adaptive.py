@@ -25,11 +25,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.fitting import Alphabet, Fits, best_patterns
 from timeveil.models.series.method.partition import (
     Floats,
-    Labels,
     Matrix,
     Partition,
     balanced_cut,
@@ -75,7 +75,7 @@ def adaptive(matrix: Matrix, parameters: SeriesParameters, progress: Progress = 
     return partition
 
 
-def improved(partition: Partition, matrix: Matrix, kinds: Labels, parameters: SeriesParameters) -> Partition:
+def improved(partition: Partition, matrix: Matrix, kinds: Ints, parameters: SeriesParameters) -> Partition:
     """A partition of all series, made from one of `adaptive`, improved by swaps of series of one kind."""
     series, order = _series(matrix, parameters), np.lexsort((partition.subgroup, partition.group))
     groups, subgroups = (
@@ -98,12 +98,7 @@ def _weight(parameters: SeriesParameters) -> float:
 
 
 def _improved(
-    series: Series,
-    layout: Layout,
-    unit: float,
-    kinds: Labels,
-    parameters: SeriesParameters,
-    progress: Progress,
+    series: Series, layout: Layout, unit: float, kinds: Ints, parameters: SeriesParameters, progress: Progress
 ) -> Partition:
     """The layout with patterns, refined by swaps of series of one kind if there is any effort to make."""
     level, weight = None, _weight(parameters)
@@ -163,14 +158,14 @@ class Seats:
     shapes: Floats
     positions: Floats
     features: Floats
-    row: Labels
+    row: Ints
     layout: Layout
-    subgroup: Labels
-    group: Labels
-    kind: Labels
+    subgroup: Ints
+    group: Ints
+    kind: Ints
 
     @classmethod
-    def of(cls, series: Series, layout: Layout, kind: Labels) -> Seats:
+    def of(cls, series: Series, layout: Layout, kind: Ints) -> Seats:
         """The series of a layout, in its order."""
         shapes = np.column_stack([series.shapes, series.flat])
         positions = np.minimum(series.positions, BELOW_ONE).astype(np.float32)
@@ -178,7 +173,7 @@ class Seats:
         row, group = np.arange(len(subgroup)), layout.parent[subgroup]
         return cls(series.values, shapes, positions, features, row, layout, subgroup, group, kind)
 
-    def swap(self, first: Labels, second: Labels) -> None:
+    def swap(self, first: Ints, second: Ints) -> None:
         """Exchange what is in these seats, pair by pair; no seat comes twice."""
         for column in (self.values, self.shapes, self.positions, self.features, self.row):
             column[first], column[second] = column[second], column[first]
@@ -210,7 +205,7 @@ def refine(
     return done
 
 
-def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
+def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Ints]:
     """Seats of near series, leaves of one length together, in pieces of bounded work."""
     width = seats.features.shape[1]
     # A random rotation keeps distances and moves the borders of the leaves.
@@ -221,8 +216,8 @@ def _leaves(seats: Seats, draw: np.random.Generator) -> Iterator[Labels]:
 
 
 def _best_swaps(
-    scores: Scores, leaves: Iterator[Labels], heat: float, draw: np.random.Generator
-) -> tuple[Labels, Labels]:
+    scores: Scores, leaves: Iterator[Ints], heat: float, draw: np.random.Generator
+) -> tuple[Ints, Ints]:
     """The swaps to carry out: each the best for both of its groups among what is left."""
     tries = BY_PATTERN if scores.fits else 1
     pairs = [scores.candidates(leaf, tries, heat) for leaf in leaves]
@@ -243,7 +238,7 @@ def _best_swaps(
     return first[chosen], second[chosen]
 
 
-def _disjoint(first: Labels, second: Labels, groups: int) -> Labels:
+def _disjoint(first: Ints, second: Ints, groups: int) -> Ints:
     """Places of pairs of groups, best first, that share no group with a better one that is taken."""
     chosen, waiting = [np.empty(0, np.int64)], np.arange(len(first))
     free = np.ones(groups, np.bool_)
@@ -290,7 +285,7 @@ class Scores:
         count = len(self.seats.row)
         return float(self.wide.sum() + self.price * (count - self._preserved.sum())) / count
 
-    def candidates(self, leaves: Labels, tries: int, slack: float) -> tuple[Labels, Labels, Floats]:
+    def candidates(self, leaves: Ints, tries: int, slack: float) -> tuple[Ints, Ints, Floats]:
         """The best swaps of every series within its leaf: its seat, the other, and the expected change."""
         remaining, shapes = self._others[leaves], self.seats.shapes[leaves]
         # |V - s + t| of every seat with the shape t of every other: the shape that is preserved after a swap
@@ -318,7 +313,7 @@ class Scores:
         gains = change < slack - self.least_gain
         return np.broadcast_to(leaves[:, :, None], second.shape)[gains], second[gains], change[gains]
 
-    def exact_change(self, fits: Fits, first: Labels, second: Labels) -> Floats:
+    def exact_change(self, fits: Fits, first: Ints, second: Ints) -> Floats:
         """How the loss changes under the patterns that both subgroups would have."""
         seats, before = self.seats, self._preserved[self.seats.subgroup]
         change = self._width_change(first, second) + self.price * (before[first] + before[second])
@@ -330,7 +325,7 @@ class Scores:
         after = fits.preserved(members, low, high, sums[:, :-1], sums[:, -1])
         return change - self.price * after[: len(first)] - self.price * after[len(first) :]
 
-    def _width_change(self, first: Labels, second: Labels) -> Floats:
+    def _width_change(self, first: Ints, second: Ints) -> Floats:
         """How the widths of both groups change, times their sizes; not at all within one group."""
         group, values = self.seats.group, self.seats.values
         change = np.zeros(len(first), np.float32)
@@ -342,7 +337,7 @@ class Scores:
         return change
 
 
-def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
+def _lowest_of_others(values: Floats, bounds: Ints, run: Ints) -> Floats:
     """Per row the lowest values of the others of its run."""
     # The lowest of the others is that of the run, except for the one row that alone attains it.
     lowest: Floats = np.minimum.reduceat(values, bounds[:-1])[run]
@@ -353,7 +348,7 @@ def _lowest_of_others(values: Floats, bounds: Labels, run: Labels) -> Floats:
     return lowest
 
 
-def _least(numbers: Floats, count: int) -> tuple[Labels, Floats]:
+def _least(numbers: Floats, count: int) -> tuple[Ints, Floats]:
     """Where the `count` least numbers along the last axis are, and the numbers."""
     index = np.argpartition(numbers, count - 1, axis=-1)[..., :count]
     return index, np.take_along_axis(numbers, index, axis=-1)

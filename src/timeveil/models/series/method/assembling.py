@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.guarantee import KPAnonymity
 from timeveil.domain.lines import refuse_loss
 from timeveil.domain.relation import Relation
@@ -14,14 +15,7 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.version import TOOL
 from timeveil.errors import RolesError
 from timeveil.models.series.method.diversity import diversified
-from timeveil.models.series.method.partition import (
-    Labels,
-    Matrix,
-    Partition,
-    Symbols,
-    group_numbers,
-    numbered_as_met,
-)
+from timeveil.models.series.method.partition import Matrix, Partition, Symbols, group_numbers, numbered_as_met
 from timeveil.models.series.method.parts import Quasi
 from timeveil.models.series.parameters import SeriesParameters
 from timeveil.reading.collection import Collection
@@ -148,7 +142,7 @@ def assemble(
     return Release(promise, manifest, {"data": data}), ledger
 
 
-def group_means(matrix: Matrix, group: Labels, low: Matrix, high: Matrix) -> Matrix:
+def group_means(matrix: Matrix, group: Ints, low: Matrix, high: Matrix) -> Matrix:
     """Per group and instant the rounded mean, nan where it is not published; -1 is in no group.
 
     A mean of n values shows the last one to anyone who knows the others, so it is rounded to the nearest of
@@ -175,7 +169,7 @@ def group_means(matrix: Matrix, group: Labels, low: Matrix, high: Matrix) -> Mat
     return means
 
 
-def _cells(partition: Partition, pattern: list[int]) -> tuple[Labels, Symbols, Symbols, Labels]:
+def _cells(partition: Partition, pattern: list[int]) -> tuple[Ints, Symbols, Symbols, Ints]:
     """The cell of each series, -1 if suppressed; letters, levels and rank of each cell, in that order.
 
     Subgroups of one group that show the same are one cell: fewer instants distinguish fewer. Cells of
@@ -226,7 +220,7 @@ def _published_parameters(parameters: SeriesParameters, published: Customised) -
     return stated
 
 
-def _entries(collection: Collection, order: Labels, group: Labels, subgroup: Labels) -> pa.Table:
+def _entries(collection: Collection, order: Ints, group: Ints, subgroup: Ints) -> pa.Table:
     """One row per input row: the group and the subgroup its series was published in, from 1."""
     rows = collection.series_of_row
     columns: dict[str, Any] = {"row": pa.array(np.arange(len(rows), dtype=np.int64))}

@@ -35,14 +35,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from timeveil.domain.arrays import Flags
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.wording import counted
 from timeveil.errors import InfeasibleError, InputError, InternalError, ParameterError
 from timeveil.models.series.method.adaptive import improved
 from timeveil.models.series.method.paper import agreeing_levels
 from timeveil.models.series.method.partition import (
     Floats,
-    Labels,
     Matrix,
     Partition,
     equal_before,
@@ -67,7 +66,7 @@ AXES = 4  # the widest axes that a cut is tried along; for one column the first 
 
 
 def diversified(
-    attributes: pa.Table, names: Sequence[str], cell: Labels, parameters: SeriesParameters, seed: int | None
+    attributes: pa.Table, names: Sequence[str], cell: Ints, parameters: SeriesParameters, seed: int | None
 ) -> tuple[pa.Table, dict[str, int]]:
     """The table with no value in more than one row in l of any cell, and how many changed in each column.
 
@@ -142,7 +141,7 @@ def _refuse_lacking(name: str, lacking: int) -> None:
         raise InputError(message, hint=hint, code="nulls", facts={"column": name, "count": lacking})
 
 
-def _too_many(rank: Labels, cell: Labels, l: int, chance: np.random.Generator) -> Labels:
+def _too_many(rank: Ints, cell: Ints, l: int, chance: np.random.Generator) -> Ints:
     """Rows to change: of a value in more than one in l rows of a cell, as many as are too many."""
     # A random order first; the stable sort keeps it among equal values, so chance says who changes.
     order = chance.permutation(len(rank))
@@ -153,7 +152,7 @@ def _too_many(rank: Labels, cell: Labels, l: int, chance: np.random.Generator) -
     return order[equal_before(key) >= np.bincount(cell[order])[cell[order]] // l]
 
 
-def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.Generator) -> Labels:
+def _moved(rank: Ints, cell: Ints, rows: Ints, l: int, chance: np.random.Generator) -> Ints:
     """For each row the rank of a new value near its own; at most one row in l of its cell gets or has it.
 
     At least half of all values are free in any cell, as there are `TIMES` l of them and 2 l can be full.
@@ -185,7 +184,7 @@ def _moved(rank: Labels, cell: Labels, rows: Labels, l: int, chance: np.random.G
     raise InternalError(message, hint=hint)
 
 
-def _lenders(values: Matrix, new_values: Matrix, cell: Labels, chance: np.random.Generator) -> Labels:
+def _lenders(values: Matrix, new_values: Matrix, cell: Ints, chance: np.random.Generator) -> Ints:
     """A published row that has each new value, so that it can be copied as it is written."""
     # Any holder of the value will lend it; a random one, so that no row is copied systematically.
     order = chance.permutation(np.flatnonzero(cell >= 0))
@@ -197,7 +196,7 @@ def _perturbed(
     name: str,
     column: pa.ChunkedArray,
     values: Matrix,
-    rows: Labels,
+    rows: Ints,
     epsilon: float,
     chance: np.random.Generator,
 ) -> pa.ChunkedArray:
@@ -225,7 +224,7 @@ def _perturbed(
 # Cells of different categories.
 
 
-def categories_of(attributes: pa.Table, names: Iterable[str], rows: int) -> Labels:
+def categories_of(attributes: pa.Table, names: Iterable[str], rows: int) -> Ints:
     """A number per row and column; equal values share it, and numbers are equal however they are written."""
     columns = [np.zeros((rows, 0), np.int64)]  # a table without columns has no rows
     for name in names:
@@ -238,13 +237,13 @@ def categories_of(attributes: pa.Table, names: Iterable[str], rows: int) -> Labe
     return np.hstack(columns)
 
 
-def holds(categories: Labels, l: int) -> bool:
+def holds(categories: Ints, l: int) -> bool:
     """Whether no value of any column is in more than one row in l."""
     most = len(categories) // l
     return all(np.bincount(codes).max(initial=0) <= most for codes in categories.T)
 
 
-def eligible(order: Labels, categories: Labels, parameters: SeriesParameters) -> Labels:
+def eligible(order: Ints, categories: Ints, parameters: SeriesParameters) -> Ints:
     """The rows of an order that cells can hold: all but those of values that are too frequent in all."""
     rows, l = order, parameters.l
     while l is not None and not holds(categories[rows], l):
@@ -267,7 +266,7 @@ def eligible(order: Labels, categories: Labels, parameters: SeriesParameters) ->
 
 
 def regrouped(
-    partition: Partition, matrix: Matrix, categories: Labels, parameters: SeriesParameters
+    partition: Partition, matrix: Matrix, categories: Ints, parameters: SeriesParameters
 ) -> Partition:
     """The partition with no value in more than one row in l of any cell, which all series together allow."""
     l, p = parameters.l, parameters.p
@@ -275,7 +274,7 @@ def regrouped(
         return partition
     values, shapes = principal(scaled(matrix)), principal(unit_shapes(matrix))
     group, subgroup = np.full((2, len(matrix)), -1, np.int64)
-    old, new, groups = list[int](), list[Labels](), 0
+    old, new, groups = list[int](), list[Ints](), 0
     for region, rows in _regions(partition, values, categories, l):
         numbers = np.unique(partition.subgroup[rows])
         cells = [rows[partition.subgroup[rows] == number] for number in numbers]
@@ -300,7 +299,7 @@ def regrouped(
 
 
 def _with_patterns(
-    partition: Partition, matrix: Matrix, new: list[Labels], categories: Labels, parameters: SeriesParameters
+    partition: Partition, matrix: Matrix, new: list[Ints], categories: Ints, parameters: SeriesParameters
 ) -> Partition:
     """The partition with patterns for its new cells, as the method gives them."""
     if parameters.method in WEIGHING:
@@ -316,9 +315,7 @@ def _with_patterns(
     return replace(partition, symbols=symbols, levels=np.vstack([partition.levels, levels]))
 
 
-def _regions(
-    partition: Partition, values: Floats, categories: Labels, l: int
-) -> Iterator[tuple[Labels, Labels]]:
+def _regions(partition: Partition, values: Floats, categories: Ints, l: int) -> Iterator[tuple[Ints, Ints]]:
     """Groups that are near each other and together hold l, and their rows."""
     rows, bounds = runs_of(partition.group)
     if not holds(categories[rows], l):
@@ -338,9 +335,9 @@ def _regions(
             yield region, np.sort(np.concatenate(sides))
 
 
-def _parts(rows: Labels, features: Floats, categories: Labels, minimum: int, l: int) -> list[Labels]:
+def _parts(rows: Ints, features: Floats, categories: Ints, minimum: int, l: int) -> list[Ints]:
     """Rows cut into parts of at least the minimum that hold l each."""
-    parts, waiting = list[Labels](), [rows]
+    parts, waiting = list[Ints](), [rows]
     while waiting:
         part = waiting.pop()
         left = _half(features[part], categories[part], minimum, l)
@@ -351,7 +348,7 @@ def _parts(rows: Labels, features: Floats, categories: Labels, minimum: int, l: 
     return parts
 
 
-def _half(features: Floats, categories: Labels, minimum: int, l: int) -> Flags | None:
+def _half(features: Floats, categories: Ints, minimum: int, l: int) -> Flags | None:
     """Which rows go to one side of a cut near the middle; None where neither side may be smaller."""
     size = len(features)
     pieces = size // minimum

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timeveil.models.series.method.partition import Floats, Labels, Symbols
+from timeveil.domain.arrays import Ints, Words
+from timeveil.models.series.method.partition import Floats, Symbols
 from timeveil.symbols import reconstructed
 
 LINES, SWEEPS = 3, 3
 ROUNDING = 1e-9
-Tags = NDArray[np.uint64]
 NUMBERS_AT_ONCE = 1 << 17
 """Subgroups times instants times choices in one step, which fits the processor's cache."""
 
@@ -51,7 +50,7 @@ class Alphabet:
         choices[lowest != highest] = np.inf
         return choices
 
-    def pattern(self, picked: Labels, low: Floats) -> tuple[Symbols, Symbols]:
+    def pattern(self, picked: Ints, low: Floats) -> tuple[Symbols, Symbols]:
         """Symbols and levels of the picked choices."""
         levels = picked + 1 if self.level is None else np.full_like(picked, self.level)
         symbols = (low * levels).astype(np.uint8) if self.level is None else picked.astype(np.uint8)
@@ -89,7 +88,7 @@ class Fits:
         # The last entry is above all sums of tags, so that every look-up ends at an entry.
         self._members, self._preserved = np.full(1, np.iinfo(np.uint64).max), np.zeros(1, np.float32)
 
-    def preserved(self, members: Tags, low: Floats, high: Floats, sums: Floats, flats: Floats) -> Floats:
+    def preserved(self, members: Words, low: Floats, high: Floats, sums: Floats, flats: Floats) -> Floats:
         """Per subgroup the shape that it preserves; other arguments are those of `best_patterns`."""
         index = np.searchsorted(self._members, members)
         preserved = self._preserved[index]
@@ -110,7 +109,7 @@ def _portions(subgroups: Floats, instants: int, alphabet: Alphabet) -> Iterator[
         yield slice(first, first + step)
 
 
-def _nearest_line(choices: Floats, sums: Floats) -> tuple[Labels, Floats]:
+def _nearest_line(choices: Floats, sums: Floats) -> tuple[Ints, Floats]:
     """The choices nearest to a line through V, and their fit; the line then goes through them, and again."""
     length = np.sqrt(np.einsum("ij,ij->i", sums, sums))
     line = sums * (np.sqrt(sums.shape[1]) / np.where(length > 0, length, 1)).astype(sums.dtype)[:, None]
@@ -129,7 +128,7 @@ def _nearest_line(choices: Floats, sums: Floats) -> tuple[Labels, Floats]:
     return picked, best
 
 
-def _ascend(choices: Floats, sums: Floats, picked: Labels) -> tuple[Labels, Floats]:
+def _ascend(choices: Floats, sums: Floats, picked: Ints) -> tuple[Ints, Floats]:
     """Change one instant at a time while the fit grows; returns the choices and their fit."""
     values = _values(choices, picked)
     # Three sums per subgroup decide its fit; a change of one instant shifts each by a known amount.
@@ -164,7 +163,7 @@ def _ascend(choices: Floats, sums: Floats, picked: Labels) -> tuple[Labels, Floa
     return picked, best
 
 
-def _values(choices: Floats, picked: Labels) -> Floats:
+def _values(choices: Floats, picked: Ints) -> Floats:
     return np.take_along_axis(choices, picked[..., None], axis=2)[..., 0]
 
 

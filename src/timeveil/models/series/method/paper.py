@@ -24,10 +24,9 @@ from typing import Self
 
 import numpy as np
 
-from timeveil.domain.arrays import Flags
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.wording import Progress, silent
 from timeveil.models.series.method.partition import (
-    Labels,
     Matrix,
     Partition,
     balanced_cut,
@@ -58,8 +57,8 @@ class Leaves:
     All series of a leaf have one pattern at its level. An undersized leaf has fewer than p.
     """
 
-    of: Labels
-    level: Labels
+    of: Ints
+    level: Ints
     undersized: Flags
 
     @classmethod
@@ -67,7 +66,7 @@ class Leaves:
         """No leaf of this many series."""
         return cls(np.full(count, -1, np.int64), np.ones(count, np.int64), np.zeros(count, np.bool_))
 
-    def add(self, rows: Labels, label: Labels, level: int | Labels, *, undersized: bool = False) -> None:
+    def add(self, rows: Ints, label: Ints, level: int | Ints, *, undersized: bool = False) -> None:
         """Make a leaf of all rows with one label, at one level or at that of each row."""
         self.of[rows] = label + int(self.of.max(initial=-1)) + 1
         self.level[rows], self.undersized[rows] = level, undersized
@@ -89,7 +88,7 @@ def naive(matrix: Matrix, parameters: SeriesParameters, progress: Progress = sil
     return partition
 
 
-def patterns_in(group: Labels, matrix: Matrix, parameters: SeriesParameters) -> Partition:
+def patterns_in(group: Ints, matrix: Matrix, parameters: SeriesParameters) -> Partition:
     """Patterns and subgroups in the groups of series."""
     representation = representation_in(parameters, matrix)
     u = positions_of(matrix, parameters.center, representation)
@@ -107,7 +106,7 @@ def patterns_in(group: Labels, matrix: Matrix, parameters: SeriesParameters) -> 
     return Partition(group, subgroup, symbols[used], levels, are_own, {"joined": joined, "suppressed": 0})
 
 
-def _most_similar(shapes: Matrix, size: Labels, undersized: Flags, group: Labels) -> Labels:
+def _most_similar(shapes: Matrix, size: Ints, undersized: Flags, group: Ints) -> Ints:
     """The leaf that each leaf ends in: itself, or the most similar good leaf of its group if undersized.
 
     In a group the smallest leaf goes first; of equally similar leaves the smaller one takes it. The first
@@ -183,7 +182,7 @@ def recycle(u: Matrix, leaves: Leaves, p: int) -> Leaves:
     return recycled.numbered()
 
 
-def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
+def form_groups(low: Matrix, high: Matrix, size: Ints, k: int) -> Ints:
     """The group of each subgroup, given its envelope and size; needs k series in all (§5.3.3).
 
     Buckets are cut by the middles of subgroups, or by their widths too, whichever loses less.
@@ -210,7 +209,7 @@ def form_groups(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     return best
 
 
-def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
+def _in_buckets(low: Matrix, high: Matrix, size: Ints, k: int) -> Ints:
     """Steps 1 to 5 of §5.3.3 in buckets of one length: the group of each subgroup, numbered in its bucket."""
     buckets, length, _ = low.shape
     bucket = np.arange(buckets)
@@ -220,7 +219,7 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     count = np.zeros((buckets, length), np.int64)
     finished = np.zeros(buckets, np.int64)
 
-    def join(into: Labels, which: Labels, at: Labels) -> None:
+    def join(into: Ints, which: Ints, at: Ints) -> None:
         bottom[which, into] = np.minimum(bottom[which, into], low[which, at])
         top[which, into] = np.maximum(top[which, into], high[which, at])
         count[which, into] += size[which, at]
@@ -261,7 +260,7 @@ def _in_buckets(low: Matrix, high: Matrix, size: Labels, k: int) -> Labels:
     return group
 
 
-def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
+def splitting_tree(u: Matrix, roots: Ints, p: int, max_level: int) -> Leaves:
     """The leaves of one tree per root, from the positions and the root of each series (Algorithm 1)."""
     leaves = Leaves.none_yet(len(u))
     to_maximise = []
@@ -299,7 +298,7 @@ def splitting_tree(u: Matrix, roots: Labels, p: int, max_level: int) -> Leaves:
     return leaves.numbered()
 
 
-def agreeing_levels(low: Matrix, high: Matrix, least: Labels, max_level: int) -> Labels:
+def agreeing_levels(low: Matrix, high: Matrix, least: Ints, max_level: int) -> Ints:
     """The highest level at which the lowest and highest positions of a leaf share all symbols, or `least`."""
     levels, waiting = least.copy(), np.arange(len(low))
     for level in range(max_level, 1, -1):
@@ -310,7 +309,7 @@ def agreeing_levels(low: Matrix, high: Matrix, least: Labels, max_level: int) ->
     return levels
 
 
-def same_pattern(u: Matrix, level: int | Labels, node: Labels) -> Labels:
+def same_pattern(u: Matrix, level: int | Ints, node: Ints) -> Ints:
     """A number for each series; those of one node with one pattern at the level, and no others, share it."""
     base = int(np.max(level, initial=1))
     label = node

@@ -21,7 +21,6 @@ from timeveil.symbols import Representation, power_of_two, representation_of
 
 Matrix = NDArray[np.float64]  # one row per series, one column per instant; finite, C-contiguous
 Floats = NDArray[Any]
-Labels = Ints
 Symbols = NDArray[np.uint8]
 
 CELLS_AT_ONCE = 1 << 22
@@ -38,14 +37,14 @@ class Partition:
     every pattern is each member's own. `facts` are plain numbers about the run.
     """
 
-    group: Labels
-    subgroup: Labels
+    group: Ints
+    subgroup: Ints
     symbols: Symbols
     levels: Symbols
     own: bool
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def back_from(self, order: Labels, count: int) -> Partition:
+    def back_from(self, order: Ints, count: int) -> Partition:
         """The partition of all series as they were before this order; those not in it are suppressed."""
         group, subgroup = np.full((2, count), -1, np.int64)
         group[order], subgroup[order] = self.group, self.subgroup
@@ -57,7 +56,7 @@ def representation_in(parameters: SeriesParameters, matrix: Matrix) -> Represent
     return representation_of(parameters.as_arguments(), matrix.shape[1])
 
 
-def side_by_side(count: int, parts: Iterable[tuple[Labels, Partition]], name: str) -> Partition:
+def side_by_side(count: int, parts: Iterable[tuple[Ints, Partition]], name: str) -> Partition:
     """The groups of parts as one partition of `count` series; `name` is what the facts call the parts."""
     group, subgroup = np.full((2, count), -1, np.int64)
     partitions, groups, subgroups = list[Partition](), 0, 0
@@ -75,7 +74,7 @@ def side_by_side(count: int, parts: Iterable[tuple[Labels, Partition]], name: st
     return Partition(group, subgroup, symbols, levels, all(part.own for part in partitions), facts)
 
 
-def numbered_as_met(labels: Labels) -> tuple[Labels, Labels]:
+def numbered_as_met(labels: Ints) -> tuple[Ints, Ints]:
     """Labels numbered from 0 in the order they first come, and where each comes first.
 
     >>> [numbers.tolist() for numbers in numbered_as_met(np.array([7, 3, 7]))]
@@ -86,7 +85,7 @@ def numbered_as_met(labels: Labels) -> tuple[Labels, Labels]:
     return np.argsort(np.argsort(first))[label], np.sort(first)
 
 
-def equal_before(labels: Labels) -> Labels:
+def equal_before(labels: Ints) -> Ints:
     """How many equal labels come before each.
 
     >>> equal_before(np.array([7, 3, 7, 7])).tolist()
@@ -98,7 +97,7 @@ def equal_before(labels: Labels) -> Labels:
     return earlier
 
 
-def runs_of(labels: Labels) -> tuple[Labels, Labels]:
+def runs_of(labels: Ints) -> tuple[Ints, Ints]:
     """Rows label by label, in their order, and the bounds of each label; rows with -1 are left out.
 
     >>> rows, bounds = runs_of(np.array([1, 0, -1, 1]))
@@ -111,7 +110,7 @@ def runs_of(labels: Labels) -> tuple[Labels, Labels]:
     return order, np.append(0, np.cumsum(np.bincount(labels[order], minlength=0)))
 
 
-def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ...]) -> Labels:
+def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ...]) -> Ints:
     """Rows sorted by their values; equal series take turns by what is sensitive.
 
     >>> ill = pa.table({"ill": ["a", "a", "b", "b"]})
@@ -133,7 +132,7 @@ def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ..
     return order
 
 
-def by_values(rows: Matrix) -> tuple[Labels, Labels]:
+def by_values(rows: Matrix) -> tuple[Ints, Ints]:
     """Rows sorted from the first column to the last, and numbers that equal neighbours share."""
     order = np.argsort(rows[:, 0])
     runs = _equal_runs(rows[order, :1])
@@ -147,12 +146,12 @@ def by_values(rows: Matrix) -> tuple[Labels, Labels]:
     return order, _equal_runs(rows[order])
 
 
-def _equal_runs(rows: Matrix) -> Labels:
+def _equal_runs(rows: Matrix) -> Ints:
     """Sorted rows numbered so that equal ones share a number."""
     return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
 
 
-def group_numbers(shown: Sequence[Matrix], group: Labels, content: Labels) -> Labels:
+def group_numbers(shown: Sequence[Matrix], group: Ints, content: Ints) -> Ints:
     """The rank of each group by its bounds and means; equal ones by what their rows show."""
     bounds = np.nan_to_num(np.stack(shown, axis=2).reshape(len(shown[0]), -1), nan=-np.inf)
     order, runs = by_values(bounds)
@@ -164,7 +163,7 @@ def group_numbers(shown: Sequence[Matrix], group: Labels, content: Labels) -> La
     return np.argsort(order)
 
 
-def run_ranges(values: Floats, bounds: Labels) -> tuple[Floats, Floats]:
+def run_ranges(values: Floats, bounds: Ints) -> tuple[Floats, Floats]:
     """The lowest and highest value of each run of rows between two bounds, at each instant."""
     return np.minimum.reduceat(values, bounds[:-1]), np.maximum.reduceat(values, bounds[:-1])
 
@@ -180,12 +179,12 @@ def envelope_widths(low: Floats, high: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("...j,...j->...", gap, gap) / gap.shape[-1]))
 
 
-def total_width(values: Floats, bounds: Labels) -> float:
+def total_width(values: Floats, bounds: Ints) -> float:
     """The widths of the envelopes of runs of rows, each times its number of rows."""
     return float(np.diff(bounds) @ envelope_widths(*run_ranges(values, bounds)))
 
 
-def balanced_cut(features: Floats, segments: Labels, minimum: int) -> tuple[Labels, Labels, Labels]:
+def balanced_cut(features: Floats, segments: Ints, minimum: int) -> tuple[Ints, Ints, Ints]:
     """Cut each segment into parts of [minimum, 2 * minimum) near rows; a smaller segment is one part.
 
     `segments` are bounds of runs of rows. The result is the rows part by part, the bounds of the parts, and
@@ -214,7 +213,7 @@ def balanced_cut(features: Floats, segments: Labels, minimum: int) -> tuple[Labe
         segment = np.repeat(segment, large + 1)
 
 
-def _halve(columns: Floats, order: Labels, slots: Labels, left: int) -> None:
+def _halve(columns: Floats, order: Ints, slots: Ints, left: int) -> None:
     """Bring the `left` rows that are smallest in the widest column to the front of each segment."""
     rows = order[slots]
     values = columns[:, rows]
@@ -225,7 +224,7 @@ def _halve(columns: Floats, order: Labels, slots: Labels, left: int) -> None:
     order[slots[:, left:]] = rows[~front].reshape(len(rows), -1)
 
 
-def gather_nearest(features: Floats, segments: Labels, size: int) -> tuple[Labels, Labels]:
+def gather_nearest(features: Floats, segments: Ints, size: int) -> tuple[Ints, Ints]:
     """Rows group by group, and the bounds of the groups.
 
     A group has `size` rows, the last of a segment up to 2 * size - 1. In each segment the row farthest from
@@ -239,7 +238,7 @@ def gather_nearest(features: Floats, segments: Labels, size: int) -> tuple[Label
     return order, np.unique(np.concatenate(bounds))
 
 
-def _nearest_first(points: Floats, size: int) -> Labels:
+def _nearest_first(points: Floats, size: int) -> Ints:
     """The places of the points of each segment, group by group."""
     count, length, _ = points.shape
     segment = np.arange(count)
@@ -261,7 +260,7 @@ def _nearest_first(points: Floats, size: int) -> Labels:
     return np.concatenate(groups, axis=1)
 
 
-def presplit(matrix: Matrix, labels: Labels, minimum: int) -> Labels:
+def presplit(matrix: Matrix, labels: Ints, minimum: int) -> Ints:
     """The series of each label in parts of [minimum, 2 * minimum) near ones, as new labels; -1 stays.
 
     A balanced k-d cut replaces the top-down search of the paper, of the values as they are or on their
@@ -295,7 +294,7 @@ def first_smallest(keys: Floats, number: int) -> Flags:
     return np.asarray(below | (equal & (np.cumsum(equal, axis=1) <= room[:, None])))
 
 
-def slots_of(begins: Labels, lengths: Labels, at_once: Callable[[int], int]) -> Iterator[Labels]:
+def slots_of(begins: Ints, lengths: Ints, at_once: Callable[[int], int]) -> Iterator[Ints]:
     """The places of segments, a few of one length at a time: as many as `at_once` says for the length."""
     for length in np.unique(lengths[lengths > 0]).tolist():
         alike, step = begins[lengths == length], max(1, at_once(length))

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.release import row_keys
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import InfeasibleError
 from timeveil.models.series.method.partition import (
     Floats,
-    Labels,
     Matrix,
     Partition,
     by_values,
@@ -48,7 +48,7 @@ LEAST_SHARE = 20
 _RESULT = "file STRING, position BIGINT, part INT, grouped BIGINT, shaped BIGINT, shapes BINARY, own BOOLEAN"
 Cut = tuple[int, float, Any, Any] | None
 """An instant, a bound, and the cuts of those up to it and of those above; None where nothing is cut."""
-Formed = Callable[[Labels, Progress], Partition]  # the groups of some series alone
+Formed = Callable[[Ints, Progress], Partition]  # the groups of some series alone
 
 
 def require_k_series(collection: Collection, k: int) -> None:
@@ -71,7 +71,7 @@ def require_k_series(collection: Collection, k: int) -> None:
     raise InfeasibleError(message, hint=hint, code="too-few-people", facts=facts)
 
 
-def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
+def layers_of(matrix: Matrix, attributes: pa.Table, person: Ints) -> Ints:
     """The layer of each series, from 0; what decides is content, not the order of rows or people.
 
     >>> layers_of(np.array([[1.0], [2.0], [3.0], [4.0]]), pa.table({}), np.array([0, 1, 0, 2])).tolist()
@@ -92,11 +92,11 @@ def layers_of(matrix: Matrix, attributes: pa.Table, person: Labels) -> Labels:
     return layer
 
 
-def each_alone(part: Labels, formed: Formed, noun: str, progress: Progress) -> Partition:
+def each_alone(part: Ints, formed: Formed, noun: str, progress: Progress) -> Partition:
     """The groups of all parts side by side; `noun` is what the facts call the parts."""
     parts = int(part.max()) + 1
 
-    def partitions() -> Iterator[tuple[Labels, Partition]]:
+    def partitions() -> Iterator[tuple[Ints, Partition]]:
         for number in range(parts):
             progress("forming groups", number / parts)
             rows = np.flatnonzero(part == number)
@@ -112,7 +112,7 @@ class Quasi:
         self, attributes: pa.Table, names: tuple[str, ...], sources: Mapping[str, Any] | None
     ) -> None:
         hierarchies = groups.hierarchies_for(names, sources)
-        self.ladders, self._paths = list[Ladder](), list[Labels]()
+        self.ladders, self._paths = list[Ladder](), list[Ints]()
         for name in names:
             usual = groups.usual_hierarchy(attributes.schema.field(name).type)
             ladder = Ladder(name, hierarchies.get(name) or usual)
@@ -120,7 +120,7 @@ class Quasi:
             self.ladders.append(ladder)
             self._paths.append(ladder.paths(attributes[name]))
 
-    def regions(self, rows: Labels, k: int) -> Labels:
+    def regions(self, rows: Ints, k: int) -> Ints:
         """The region of each of these series, from 0."""
         region = np.zeros(len(rows), np.int64)
         paths = [path[:, rows] for path in self._paths]
@@ -129,7 +129,7 @@ class Quasi:
             region[members] = number
         return region
 
-    def labelled(self, attributes: pa.Table, group: Labels) -> tuple[pa.Table, dict[str, Any]]:
+    def labelled(self, attributes: pa.Table, group: Ints) -> tuple[pa.Table, dict[str, Any]]:
         """The attributes with the labels of groups in place of values; the labels by column and level."""
         levels, (rows, bounds) = {}, runs_of(group)
         for ladder, path in zip(self.ladders, self._paths, strict=True):
@@ -167,7 +167,7 @@ def cut(matrix: Matrix, parameters: SeriesParameters, parts: int) -> Cut:
     return halved(_features(matrix, parameters), parts)
 
 
-def part_of(matrix: Matrix, parameters: SeriesParameters, cuts: Cut) -> Labels:
+def part_of(matrix: Matrix, parameters: SeriesParameters, cuts: Cut) -> Ints:
     """The part of each series, from 0."""
     features, part, parts = _features(matrix, parameters), np.zeros(len(matrix), np.int64), 0
     waiting = [(np.arange(len(matrix)), cuts)]
@@ -188,7 +188,7 @@ def _features(matrix: Matrix, parameters: SeriesParameters) -> Floats:
 
 def in_spark(
     people: "PeopleInSpark", cuts: Cut, parameters: SeriesParameters, form: Callable[[Any], Partition]
-) -> Iterator[tuple[Labels, Partition]]:
+) -> Iterator[tuple[Ints, Partition]]:
     """The rows of each part and their groups, which executors form with `form` of a collection."""
     roles, names = people.relation.roles, people.relation.data.schema.names
     first = int(roles.respondent is not None)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.lines import SEED, Decimal, Delimiter
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles, require_roles
@@ -27,7 +28,7 @@ from timeveil.models.series.method.adaptive import adaptive
 from timeveil.models.series.method.assembling import Customised, assemble, ends_of, require_free_names
 from timeveil.models.series.method.diversity import categories_of, columns_to_group, eligible, regrouped
 from timeveil.models.series.method.paper import kapra, naive
-from timeveil.models.series.method.partition import Labels, Matrix, Partition, settled_order, side_by_side
+from timeveil.models.series.method.partition import Matrix, Partition, settled_order, side_by_side
 from timeveil.models.series.method.parts import (
     Quasi,
     cut,
@@ -168,7 +169,7 @@ def _in_parts(
     if cuts is None:
         return form(collection, progress=progress)
 
-    def formed(rows: Labels, _: Progress) -> Partition:
+    def formed(rows: Ints, _: Progress) -> Partition:
         attributes = collection.attributes.take(pa.array(rows))
         return form(replace(collection, matrix=collection.matrix[rows], attributes=attributes))
 
@@ -188,7 +189,7 @@ def _partition(
     quasi = Quasi(attributes, roles.quasi_columns, parameters.hierarchies)
     categories = categories_of(attributes, grouped, len(matrix))
 
-    def formed(rows: Labels, progress: Progress) -> Partition:
+    def formed(rows: Ints, progress: Progress) -> Partition:
         """Groups of these series alone."""
         order = settled_order(matrix[rows], attributes.take(pa.array(rows)), tuple(roles.sensitive))
         order = eligible(order, categories[rows], parameters)
@@ -196,7 +197,7 @@ def _partition(
         partition = partitioned(values, parameters, progress)
         return regrouped(partition, values, settled, parameters).back_from(order, len(rows))
 
-    def in_regions(rows: Labels, progress: Progress) -> Partition:
+    def in_regions(rows: Ints, progress: Progress) -> Partition:
         """Groups of these series with near quasi-identifiers."""
         region = quasi.regions(rows, parameters.k)
         if grouped or not region.any():

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timeveil.domain.arrays import Ints
 from timeveil.domain.wording import Progress
-from timeveil.models.series.method.partition import Floats, Labels, balanced_cut, gather_nearest, total_width
+from timeveil.models.series.method.partition import Floats, balanced_cut, gather_nearest, total_width
 from timeveil.symbols import Center, Representation, positions_of, power_of_two, unit_shapes
 
 LEANS = (0.0, 0.05, 0.2, 1.0)
@@ -58,7 +59,7 @@ class Series:
         flat: Floats = np.asarray(~shapes.any(axis=1), np.float32)
         return cls(values, shapes, flat, positions_of(matrix, center, representation), power * deviation)
 
-    def take(self, rows: Labels) -> Series:
+    def take(self, rows: Ints) -> Series:
         """These rows, in this order."""
         return Series(self.values[rows], self.shapes[rows], self.flat[rows], self.positions[rows], self.scale)
 
@@ -71,14 +72,14 @@ class Layout:
     are those of all rows by which groups were formed.
     """
 
-    order: Labels
-    groups: Labels
-    subgroups: Labels
-    parent: Labels
+    order: Ints
+    groups: Ints
+    subgroups: Ints
+    parent: Ints
     features: Floats
 
     @property
-    def subgroup(self) -> Labels:
+    def subgroup(self) -> Ints:
         """The subgroup of each row, in the order of the layout."""
         return np.repeat(np.arange(len(self.parent)), np.diff(self.subgroups))
 
@@ -139,7 +140,7 @@ class Axes:
     def __init__(self, series: Series) -> None:
         count, pooled = len(series.values), list[Floats]()
         rows = np.unique(np.linspace(0, count - 1, min(count, AXES_ROWS)).astype(np.int64))
-        self._lengths = list[Labels]()  # those of the runs of values, and those of the runs of shapes
+        self._lengths = list[Ints]()  # those of the runs of values, and those of the runs of shapes
         for part in (series.values, series.shapes):
             width = part.shape[1]
             pools = min(width, AXES_INSTANTS)
@@ -167,7 +168,7 @@ class Axes:
         return shapes @ _spread(_principal(self._moments[pools:, pools:]), self._lengths[1])
 
 
-def _spread(turn: Floats, lengths: Labels) -> Floats:
+def _spread(turn: Floats, lengths: Ints) -> Floats:
     """Axes of means over runs of instants as axes of the instants."""
     return np.repeat(turn / lengths[:, None], lengths, axis=0).astype(np.float32)
 

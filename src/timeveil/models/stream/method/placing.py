@@ -28,9 +28,8 @@ from itertools import accumulate, count
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Ints, Words
 from timeveil.models.stream.method.reposition import Slot, Window, largest_level
 from timeveil.recoding.groups import Label
 
@@ -55,7 +54,7 @@ class Chance:
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(16, "big")
 
-    def words(self, slot: int, purpose: bytes, count: int) -> npt.NDArray[np.uint64]:
+    def words(self, slot: int, purpose: bytes, count: int) -> Words:
         message = self._key + slot.to_bytes(8, "big", signed=True) + purpose
         return np.frombuffer(shake_128(message).digest(8 * count), np.uint64)
 
