@@ -93,7 +93,8 @@ def in_place(connect: Callable[[], Session] = DuckDBSession) -> Iterator[Counter
         for kind in (Session, Cluster):
             patch.setattr(kind, "name_stored", name_stored)
         patch.setattr(judges, "session_of", session_of)
-        patch.setattr("timeveil.models.events.judges.in_place.tables_of", tables_of)
+        for judge in ("in_place", "search"):
+            patch.setattr(f"timeveil.models.events.judges.{judge}.tables_of", tables_of)
         yield counter
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.conformance.judging import in_place, verdicts
+from tests.conformance.judging import in_place, loaded, verdicts
 from tests.conformance.test_random_tables import random_case
 from tests.effort import THOROUGH
 from tests.postgres import database
@@ -117,6 +117,52 @@ def test_what_is_valid_holds(shape: str) -> None:
         assert all(verdicts(release, given) for given in (None, ledger))
     promised_alone = {"time, origin", "time, durations"}
     assert counted[True] >= (0 if shape == "time, origin" else 1 if shape in promised_alone else 2)
+
+
+def attacked(*pair: Any) -> dict[str, Any]:
+    try:
+        return tv.attack(*pair).as_dict()
+    except tv.TimeveilError as error:
+        return {"refused": (error.code, error.message)}
+
+
+def attack_both(seed: int, connect: Callable[[], Session] = DuckDBSession) -> Counter[bool]:
+    """Attack one random table, and the first row of each person, of whom all visits are known then.
+
+    Several visits are drawn, and otherwise than in memory. A ledger of another release is refused alike.
+    """
+    table, roles, k, options = random_case(np.random.default_rng(seed))
+    first = np.unique(np.array(table["who"].to_pylist()).astype(str), return_index=True)[1]
+    counted = Counter[bool]()
+    for rows in (table, table.take(pa.array(first))):
+        try:
+            pair = tv.generalize_time(rows, roles, k, **{**options, "recode": "global", "protect": None})
+        except tv.TimeveilError:
+            continue
+        withheld = pair[1].table.set_column(1, "group", pa.nulls(rows.num_rows, pa.int32()))
+        with in_place(connect) as of_pair:
+            expected, seen = attacked(*pair), attacked(*loaded(*pair))
+            if rows is table:
+                assert seen.pop("singled_out").keys() == expected.pop("singled_out").keys()
+            assert flat(seen) == pytest.approx(flat(expected))
+            other = replace(pair[1], entries=withheld)
+            assert attacked(*loaded(pair[0], other)) == attacked(pair[0], other)
+        counted += of_pair
+    return counted
+
+
+def flat(facts: Any, at: str = "") -> dict[str, Any]:
+    """The values of nested facts by their path."""
+    if not isinstance(facts, dict):
+        return {at: facts}
+    inner = [flat(value, f"{at}.{name}") for name, value in facts.items()]
+    return {path: value for facts in inner for path, value in facts.items()}
+
+
+def test_attacks_find_as_many_people() -> None:
+    counted = sum((attack_both(4_000 + case) for case in range(CASES)), Counter[bool]())
+    counted += sum((attack_both(5_000 + case, in_postgresql) for case in range(2)), Counter[bool]())
+    assert counted[True] > CASES
 
 
 def test_every_sabotage_is_noticed_alike() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
@@ -172,10 +173,15 @@ def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:
         present = ~np.isin(values.codes, np.flatnonzero(values.values.is_null()))
         value, _, rows = distinct_pairs(values.codes[present], person[present], people)
         total, alone = int(rows.sum()), int(rows[np.bincount(value)[value] == 1].sum())
-        is_time = total > 0 and reads_as_time(values.values)
-        stands_out = is_time or (total >= FEWEST_ROWS and alone > MOST * total)
-        risks[name] = ColumnRisk(is_time, alone / max(total, 1), stands_out)
+        risks[name] = column_risk(values.values, total, alone)
     return risks
+
+
+def column_risk(values: pa.Array, total: int, alone: int) -> ColumnRisk:
+    """The risk of a column with these values, in so many rows, some of them with a value of one person."""
+    is_time = total > 0 and reads_as_time(values)
+    stands_out = is_time or (total >= FEWEST_ROWS and alone > MOST * total)
+    return ColumnRisk(is_time, alone / max(total, 1), stands_out)
 
 
 class Exposure(Chances, Shown):

@@ -124,6 +124,8 @@ def test_judges_count_in_the_cluster(monkeypatch, tmp_path):
         monkeypatch.setattr(kind, "to_batches", read)
     for published, given in ((release, ledger), (tv.open_release(folder), None), (release, opened)):
         assert tv.verify(published, given)
+    breach = tv.attack(release, ledger)
+    assert breach.worst <= 1 / 3 < breach.before.worst
 
 
 def test_messages_of_spark_are_replaced():

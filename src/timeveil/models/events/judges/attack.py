@@ -33,6 +33,7 @@ from timeveil.models.events.judges.downcoding import Downcoding, downcoding
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.judges.protected import expanded, learned, promise_of
 from timeveil.models.events.judges.repeated import joint_labels
+from timeveil.models.events.judges.search import searched
 from timeveil.models.events.parameters import Adversary
 
 # Rows to go through when several visits are known: a few seconds' work.
@@ -98,6 +99,9 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
         message = "`tolerance` applies to one release with one granularity for all rows only"
         raise ParameterError(message, hint="leave {tolerance} out: times are known exactly then")
     evidence.progress("looking at columns", 0.1)
+    is_plain = adversary.visits == 1 and not adversary.tolerance and adversary.sample is None
+    if is_plain and (stated := searched(evidence, _SAMPLE)):
+        return Breach(adversary, k=evidence.k, **stated)
     for work in (largest_share, commonest_sensitive, column_risks):
         evidence.once(work)  # now, because visits take memory as well
     evidence.progress("reading visits", 0.3)

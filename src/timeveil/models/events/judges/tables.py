@@ -179,7 +179,7 @@ class Tables:
         evidence, columns = self.evidence, self.listed_granules.columns
         names, schema = evidence.columns("time", "start", "end"), schema_of(evidence.release)
         types = [plain_type(schema.field(name).type) for name in names]
-        return pa.table([_typed(column, kind) for column, kind in zip(columns, types, strict=True)], names)
+        return pa.table([typed(column, kind) for column, kind in zip(columns, types, strict=True)], names)
 
     @cached_property
     def granules(self) -> Granules:
@@ -199,7 +199,7 @@ class Tables:
             marked = "max(CASE WHEN grouped IS NOT NULL THEN 1 ELSE 0 END) AS kept"
             listed = self.session.table(f"SELECT {column}, {marked} FROM judged_original GROUP BY {column}")
             kind = evidence.private.original.data.schema.field(name).type
-            values = _typed(listed.column(0).combine_chunks(), plain_type(kind))
+            values = typed(listed.column(0).combine_chunks(), plain_type(kind))
             kept = np.asarray(listed["kept"]) == 1
             coded = evidence.labels_at(name, level, (Coded(np.arange(len(values)), values), kept))
             shown, used = coded.values.take(pa.array(coded.codes)), np.flatnonzero(kept)
@@ -292,7 +292,7 @@ class Tables:
         return Timeline(axis, base, times, gaps), rows
 
 
-def _typed(column: Any, kind: pa.DataType) -> Any:
+def typed(column: Any, kind: pa.DataType) -> Any:
     """Values from the whole numbers that times are in a session."""
     if pa.types.is_timestamp(kind):
         return column.cast(pa.int64()).cast(kind)
