@@ -232,8 +232,7 @@ def open_source(table: Any, form: Form) -> Source:
     if isinstance(table, Frame):
         return table
     form.among(set(), "a table in memory")
-    names, select = _columns(table)
-    return Frame(tuple(names), select)
+    return _frame(table)
 
 
 def _open_path(table: str | os.PathLike[str], form: Form) -> Source:
@@ -271,23 +270,20 @@ def _open_file(path: Path, form: Form) -> Source:
     raise InputError(message, hint=hint)
 
 
-def _columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
-    """The names of an object's columns, and a function that returns some of them as Arrow."""
+def _frame(table: Any) -> Frame:
     if isinstance(table, pa.Table):
-        return table.column_names, lambda _: table
+        return Frame(tuple(table.column_names), lambda _: table)
     if _is_from(table, "pandas", "DataFrame"):
-        names = [str(name) for name in table.columns]
-        return names, lambda columns: pa.table(
-            {c: _series(c, table.iloc[:, names.index(c)]) for c in columns}
-        )
+        names = tuple(map(str, table.columns))
+        return Frame(names, lambda cs: pa.table({c: _series(c, table.iloc[:, names.index(c)]) for c in cs}))
     if _is_from(table, "pyarrow", "Dataset"):
-        return table.schema.names, lambda columns: table.scanner(columns=columns).to_reader()
+        return Frame(tuple(table.schema.names), lambda columns: table.scanner(columns=columns).to_reader())
     if hasattr(table, "__arrow_c_array__") or hasattr(table, "__arrow_c_stream__"):
         is_stream = hasattr(table, "__arrow_c_stream__")
         with raising(_foreign, on=Exception):
             rows = pa.RecordBatchReader.from_stream(table) if is_stream else pa.table(pa.record_batch(table))
-        return rows.schema.names, lambda _: rows
-    return _narwhals_columns(table)
+        return Frame(tuple(rows.schema.names), lambda _: rows)
+    return _narwhals_frame(table)
 
 
 def _series(name: str, series: Any) -> Any:
@@ -311,17 +307,17 @@ def _time_kind(value: Any) -> str:
     return "date" if isinstance(value, date) else ""
 
 
-def _narwhals_columns(table: Any) -> tuple[Sequence[str], Callable[[list[str]], Any]]:
+def _narwhals_frame(table: Any) -> Frame:
     import narwhals as nw  # noqa: PLC0415 (needed for few kinds of tables only)
 
     hint = f"give a path to a {_SUPPORTED} file, or a pyarrow, pandas, polars or DuckDB table"
     error = InputError(f"an object of the type `{type(table).__name__}` is not a table", hint=hint)
     with raising(error, on=TypeError):
         frame = nw.from_native(table)
-        names = frame.collect_schema().names()
+        names = tuple(frame.collect_schema().names())
     if isinstance(frame, nw.LazyFrame):
-        return names, lambda columns: frame.select(columns).collect(backend="pyarrow").to_arrow()
-    return names, lambda columns: frame.select(columns).to_arrow()
+        return Frame(names, lambda columns: frame.select(columns).collect(backend="pyarrow").to_arrow())
+    return Frame(names, lambda columns: frame.select(columns).to_arrow())
 
 
 def _foreign(cause: Exception) -> Exception:
