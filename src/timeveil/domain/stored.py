@@ -258,8 +258,6 @@ def _lock(handle: int) -> bool | None:
 
 def _is_same(path: Path, handle: int) -> bool:
     """Whether the path still leads to the file that is open."""
-    try:
-        listed, opened = path.lstat(), os.fstat(handle)
-    except OSError:
-        return False
-    return (listed.st_dev, listed.st_ino) == (opened.st_dev, opened.st_ino)
+    with suppress(OSError):
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    return False

@@ -69,7 +69,5 @@ def _path(ledger: str | Path) -> Path:
 
 
 def _is_sound(texts: Mapping[str, Any]) -> bool:
-    for text in texts.values():
-        if not (isinstance(text, str) and text.isprintable() and 0 < len(text) <= LONGEST):
-            return False
-    return texts["decision"] in ("approved", "rejected")
+    are_lines = (isinstance(t, str) and t.isprintable() and 0 < len(t) <= LONGEST for t in texts.values())
+    return all(are_lines) and texts["decision"] in ("approved", "rejected")
