@@ -32,6 +32,7 @@ from timeveil.reading.columns import decoded_fields
 from timeveil.reading.encoding import with_dictionaries
 from timeveil.reading.session import DUCKDB, Session
 
+SORTED_AT_ONCE = 1 << 21  # rows whose times are sorted together
 PART_ROWS = 1 << 18  # of a part that has more than one combination of quasi-identifiers
 OTHERS_SHARE = 600_000_000  # bytes of a memory limit that Python and Arrow take
 LEAST_SHARE = 200_000_000  # bytes that DuckDB gets at least
@@ -99,7 +100,29 @@ class DuckDBEvents(SqlEvents):
         return super().observe(base)
 
     def _count_cells(self) -> str:
-        return "(SELECT granule, count(*) AS rows FROM events GROUP BY granule) AS counted"
+        return ""  # nothing asks for cells yet
+
+    def _observed(self, _cells: str) -> Ints:
+        """The base granules that occur; most may occur once, and SQL groups those slowly."""
+        self._granules = self._rows_at = np.empty(0, np.int64)
+        waiting = list[Ints]()
+        for rows in self._session.batches("SELECT granule FROM events"):
+            waiting.append(rows["granule"].to_numpy())
+            if sum(map(len, waiting)) > SORTED_AT_ONCE + len(self._granules):
+                self._merge(waiting)
+                waiting = []
+        self._merge(waiting)
+        return self._granules
+
+    def _merge(self, waiting: Sequence[Ints]) -> None:
+        """Count further base granules, one for each row."""
+        granules = np.concatenate([self._granules, *waiting])
+        order = np.argsort(granules)
+        rows = np.append(self._rows_at, np.ones(len(granules) - len(self._rows_at), np.int64))[order]
+        granules = granules[order]
+        heads = np.flatnonzero(np.append(True, granules[1:] != granules[:-1])[: len(granules)])
+        self._granules = granules[heads]
+        self._rows_at = np.diff((np.cumsum(rows) - rows)[heads], append=rows.sum())
 
     def _number_cells(self) -> None:
         self._table("cells", lookups.CELLS)
