@@ -30,7 +30,7 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
 from timeveil.domain.arrays import Codes, Flags, Floats, Ints
-from timeveil.engines import Cells, Recoded
+from timeveil.engines import Recoded
 from timeveil.models.events.method.earlier import people_of
 from timeveil.models.events.method.protect import Guard
 from timeveil.models.events.method.search import Counts, Node, label_ranks
@@ -108,21 +108,28 @@ def compare_ways(counts: Counts, answer: Node) -> dict[str, dict[str, float]]:
     recodings |= {way: recode_rows(counts, answer, way) for way in ways}
     scale = Scale(counts, {})  # what matters more to somebody is not more information
     return {
-        way: {"bits": round(scale.loss(recoding)[1], 6), **_left_alone(counts.cells, recoding.cells)}
+        way: {"bits": round(scale.loss(recoding)[1], 6), **_left_alone(counts, recoding.cells)}
         for way, recoding in recodings.items()
     }
 
 
-def _left_alone(cells: Cells, recoded: Recoded) -> dict[str, float]:
-    """The share of people who alone are in the groups of two, and of three, of their visits; of a sample."""
-    draw, room = np.random.default_rng(0), int(cells.person.max()) + 1
+def _left_alone(counts: Counts, recoded: Recoded) -> dict[str, float]:
+    """The share of people who alone are in the groups of two, and of three, of their visits; of a sample.
+
+    Lots are drawn for values and times in their order, however an engine numbers cells and people.
+    """
+    cells, room = counts.cells, int(counts.cells.person.max()) + 1
+    ranks = [label_ranks(counts.values(column), None)[0][code] for column, code in cells.values.items()]
+    lots = np.empty(len(cells), np.int64)
+    in_order = np.lexsort((cells.position, *(rank[cells.quasi] for rank in ranks)))
+    lots[in_order] = np.random.default_rng(0).integers(2**62, size=len(cells))
     group = recoded.group[cells.cell]
     published = np.flatnonzero(group >= 0)
     members = distinct(group[published] * np.int64(room) + cells.person[published])
-    # The visits of each person in random order; those who have fewer are known by the ones they have.
-    visits = published[np.lexsort((draw.random(len(published)), cells.person[published]))]
+    # The visits of each person by lot; those who have fewer are known by the ones they have.
+    visits = published[np.lexsort((lots[cells.cell[published]], cells.person[published]))]
     people, begins, often = np.unique(cells.person[visits], return_index=True, return_counts=True)
-    sample = draw.permutation(len(people))[:TRIED_PEOPLE]
+    sample = np.add.reduceat(lots[cells.cell[visits]], begins).argsort()[:TRIED_PEOPLE]
     everyone, shares = len(np.unique(cells.person)), {}
     for number in (2, 3):
         known = begins[sample, None] + np.minimum(np.arange(number), often[sample, None] - 1)
