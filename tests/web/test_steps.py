@@ -14,7 +14,9 @@ from tests.postgres import database
 from tests.web.browsing import Browser, token
 
 import timeveil as tv
-from timeveil.datasets import clinic_visits, daily_cases
+from timeveil.datasets import baskets, clinic_visits, daily_cases
+
+ROLES = tv.Roles(respondent="basket", item="item")
 
 MODELS = {
     "visits": (
@@ -76,6 +78,10 @@ def signed_off(browser: Browser, root: Path) -> None:
     page = browser.send("/signoff", name="Second person", reason="looked at it", decision="approved")
     assert "Approved by Second person" in page
     assert [p.name for p in (root / "baskets-published").iterdir() if "sign" in p.name] == []
+    browser.get("/judge/baskets-published")
+    answer = browser.send("/query", top="3")
+    assert "<code>top</code> = 3" in answer
+    assert re.search("<pre[^>]*>pattern +people", answer)
     private = browser.get("/report/baskets-published?ledger=baskets.ledger")
     assert "Second person" in private
     assert "style-src 'sha256-" in browser.page.headers["content-security-policy"]
@@ -199,4 +205,31 @@ def test_a_password_in_an_address_is_refused_and_not_shown(tmp_path: Path) -> No
     assert "hidden-word" not in page.text
     opened(browser, "postgresql://127.0.0.1:1/db#visits")
     assert "What you can do" in browser.page.text
+    browser.close()
+
+
+def test_a_file_of_another_encoding_is_read_with_what_the_hint_says(tmp_path: Path) -> None:
+    pyarrow.csv.write_csv(clinic_visits(rows=100), tmp_path / "plain.csv")
+    text = (tmp_path / "plain.csv").read_text("utf-8")
+    (tmp_path / "wide.csv").write_bytes(text.encode("utf-16-le"))
+    browser = Browser(tmp_path)
+    opened(browser, "wide.csv")
+    assert 'value="utf-16-le"' in browser.page.text
+    assert "looks like a person" in browser.send("/columns")
+    browser.close()
+
+
+def test_a_release_that_was_tampered_with_may_nowhere_leave(tmp_path: Path) -> None:
+    release, _ = tv.sanitize_patterns(baskets(), ROLES, k=5, min_support=0.05, repeats="once")
+    tv.write(release, tmp_path / "spoilt", format="csv")
+    file = tmp_path / "spoilt" / "data.csv"
+    file.chmod(0o600)
+    file.write_text(file.read_text("utf-8").replace("9", "8"), "utf-8")
+    browser = Browser(tmp_path)
+    assert "may leave" not in browser.get("/open/").lower()
+    assert "once it verifies" in browser.page.text
+    page = browser.get("/judge/spoilt")
+    assert "What is wrong" in page
+    assert "Must not leave the building" in page
+    assert "May leave the building" not in page
     browser.close()

@@ -70,7 +70,8 @@ class DraftPages:
         draft = self._draft(request)
         task = self._survey(draft, draft.asked)
         if task.state == "failed":
-            form = fields(FILE_FORM.values(), draft.form)
+            hinted = {name: value.strip("\"'") for name, value in task.error["changes"] if name in FILE_FORM}
+            form = fields(FILE_FORM.values(), draft.form | hinted)
             return self._page("columns.html", draft, error=task.error, form=form)
         if task.state != "done":
             return progress(task, "Reading the table", draft=draft.about)
