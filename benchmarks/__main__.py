@@ -7,9 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import end_to_end, endless, local, patterns, postgres, series, stream, whole_catalogue
+from benchmarks.speed import (
+    end_to_end,
+    endless,
+    local,
+    patterns,
+    postgres,
+    series,
+    spark,
+    stream,
+    whole_catalogue,
+)
 
-NAMES = ("commands", "catalogue", "local", "stream", "endless", "series", "patterns", "postgres")
+NAMES = ("commands", "catalogue", "local", "stream", "endless", "series", "patterns", "postgres", "spark")
 
 
 def main() -> None:
@@ -52,6 +62,9 @@ def main() -> None:
     if arguments.only in (None, "postgres"):
         results["postgres"] = postgres.run(arguments.rows[0], arguments.repeat)
         print(postgres.table(arguments.rows[0], results["postgres"]))
+    if arguments.only == "spark":  # where Java and PySpark are
+        results["spark"] = spark.run(arguments.rows[0], arguments.repeat)
+        print(spark.table(arguments.rows[0], results["spark"]))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

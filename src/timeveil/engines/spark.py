@@ -61,7 +61,9 @@ class SparkEvents(SqlEvents):
         return f"named_struct({listed})" if listed else "0"
 
     def _tallied(self, firsts: Sequence[Codes], levels: Levels, k: int) -> str:
-        base = self._base(firsts, levels)
+        base = self._cluster.frame(f"WITH {self._base(firsts, levels)} SELECT * FROM base")
+        # Few by now: with those of a combination together, no granularity moves its groups again.
+        self._cluster.define("based", base.repartition("combination"))
         stacked = [
             pa.table({
                 "g": pa.array(np.full(len(inside), number, np.int32)),
@@ -74,11 +76,10 @@ class SparkEvents(SqlEvents):
         ]  # fmt: skip
         self._upload("stacked", pa.concat_tables(stacked))
         return f"""
-            WITH {base}
             SELECT g, {lookups.sums(k)} FROM (
                 SELECT g, combination, head, sum(rows) AS rows,
                     sum(CASE WHEN fresh & bit <> 0 THEN visitors ELSE 0 END) AS people
-                FROM base JOIN stacked ON base.first = stacked.granule GROUP BY g, combination, head
+                FROM based JOIN stacked ON based.first = stacked.granule GROUP BY g, combination, head
             ) AS t GROUP BY g
         """
 
