@@ -179,7 +179,9 @@ class Layout:
             return tables | dict(zip(runs.values.to_pylist(), slices, strict=True))
 
         def piece(table: str, slot: Any) -> pa.Table:
-            return by_slot(table)[slot]
+            # In buffers of its own: what is passed on of a slot has the records of no other.
+            own = by_slot(table)[slot]
+            return own.take(pa.array(np.arange(own.num_rows)))
 
         releases = []
         for final, label in zip(finals, labels, strict=True):
