@@ -34,8 +34,8 @@ def test_verify_as_a_recipient(cli: Cli, published: str) -> None:
         """\
         holds: `out`, as far as a recipient can see (people were not counted)
         1. every file exists, there is no other, tables have their stated hash, and release.json its one
-           spelling; bytes that no cell shows and the words of README.txt are not judged, and --rewrite
-           leaves them out
+           spelling; bytes that no cell shows and the words of README.txt are not judged, and `timeveil
+           verify --rewrite` leaves them out
         2. the manifest has every section, and nothing else
         3. the table has exactly the columns, roles and types of the manifest
         4. the numbers in release.json agree with each other

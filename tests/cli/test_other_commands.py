@@ -102,7 +102,7 @@ def test_hierarchies_that_make_no_sense(cli: Cli, here: Path, options: str, mess
 def test_the_demo_shows_and_leaves_a_release(cli: Cli, here: Path) -> None:
     said = cli("demo --out demo")
     assert (said.code, said.err) == (0, "")
-    assert 40 <= len(said.out.splitlines()) <= 64
+    assert 40 <= len(said.out.splitlines()) <= 66
     assert max(map(len, said.out.splitlines())) <= 110
     assert "Chose `month`: 139 groups, the smallest with 5 people." in said.out
     assert "Look around in demo, or in the browser with `timeveil serve --root demo`:" in said.out

@@ -282,15 +282,17 @@ class Hierarchy:
             with file.open(encoding="utf-8") as lines:
                 head = lines.readline(LONGEST_LINE)
         delimiter = ";" if ";" in head else ","
-        types = {f"f{number}": pa.string() for number in range(MOST_LEVELS)}  # of columns that have no names
+        names = [f"level{i}" for i in range(head.count(delimiter) + 1)]
+        message = f"the hierarchy file `{file.name}` has {len(names) - 1:,} levels"
+        _require(len(names) <= MOST_LEVELS, message, f"give at most {MOST_LEVELS - 1}")
         message = f"the hierarchy file `{file.name}` is not a table"
         ragged = bad_hierarchy(message, "give every row the same number of levels")
         with raising(ragged, on=(pa.ArrowException, OSError, KeyError)):
             table = pyarrow.csv.read_csv(
                 file,
-                read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True),
+                read_options=pyarrow.csv.ReadOptions(column_names=names),
                 parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
-                convert_options=pyarrow.csv.ConvertOptions(column_types=types),
+                convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
             )
         return cls.from_table(table)
 
