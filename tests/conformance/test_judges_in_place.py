@@ -119,6 +119,52 @@ def test_what_is_valid_holds(shape: str) -> None:
     assert counted[True] >= (0 if shape == "time, origin" else 1 if shape in promised_alone else 2)
 
 
+def with_column(table: pa.Table, name: str, cells: Any) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, cells)
+
+
+@pytest.mark.parametrize("connect", [DuckDBSession, in_postgresql])
+def test_what_sql_takes_for_equal_is_refused_as_in_memory(connect: Callable[[], Session]) -> None:
+    """Zeros with a sign, and rows of a ledger without a number."""
+    zeros, signed = pa.array([0.0] * 8), pa.array([0.0] * 7 + [-0.0])
+    table = pa.table({"who": [*"abcdefgh"], "day": ["2024-01-01"] * 8, "size": zeros, "dose": zeros})
+    roles = tv.Roles(respondent="who", time="day", quasi=["size"], keep=["dose"])
+    release, ledger = tv.generalize_time(table, roles, 2)
+    one_alone = replace(release, parts={"data": with_column(release.table, "size", signed)})
+    original = replace(ledger.original, data=with_column(ledger.original.table, "size", signed))
+    marked = replace(release, parts={"data": with_column(release.table, "dose", signed)})
+    unnumbered = with_column(ledger.table, "row", pa.array([0, None, *range(2, 8)], pa.int64()))
+    forged = [
+        (one_alone, None),
+        (one_alone, replace(ledger, original=original)),
+        (release, replace(ledger, original=original)),
+        (marked, ledger),
+        (release, replace(ledger, entries=unnumbered)),
+    ]
+    with in_place(connect):
+        assert all(verdicts(release, ledger))
+        for pair in forged:
+            expected, verdict = verdicts(*pair)
+            assert verdict == expected
+            assert not verdict
+
+
+@needs_spark
+def test_what_spark_takes_for_equal_is_refused_as_in_memory() -> None:
+    test_what_sql_takes_for_equal_is_refused_as_in_memory(in_spark)
+
+
+def test_a_level_that_the_ledger_has_no_labels_for() -> None:
+    table = pa.table({"who": [*"abcd"], "day": ["2024-01-01"] * 4, "zip": ["1", "2", "1", "2"]})
+    roles = tv.Roles(respondent="who", time="day", quasi=["zip"])
+    hierarchies = {"zip": pa.table({"zip": ["1", "2"], "all": ["*", "*"]})}
+    release, ledger = tv.generalize_time(table, roles, 3, hierarchies=hierarchies)
+    with in_place():
+        expected, verdict = verdicts(release, replace(ledger, mappings={}))
+    assert verdict == expected
+    assert not verdict
+
+
 def attacked(*pair: Any) -> dict[str, Any]:
     try:
         return tv.attack(*pair).as_dict()

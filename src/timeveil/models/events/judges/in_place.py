@@ -69,7 +69,8 @@ class CountsInPlace(Counts):
     # With the ledger.
 
     def listed(self) -> Numbers:
-        numbers = {"unlisted": where("grouped IS NULL"), "misplaced": where("numbered <> at_row")}
+        misplaced = where("coalesce(numbered, -1) <> at_row")
+        numbers = {"unlisted": where("grouped IS NULL"), "misplaced": misplaced}
         return self._row({"listed": "count(*)", **numbers}, "judged_visits")
 
     def placed(self) -> Numbers:

@@ -56,7 +56,8 @@ def tables_of(evidence: Evidence) -> "Tables | None":
     if not (_is_plain(evidence) and (evidence.ledger is None or _agrees(evidence))):
         return None
     session = session_of(evidence)
-    return None if session is None else Tables(evidence, session)
+    tables = None if session is None else Tables(evidence, session)
+    return None if tables is None or tables.have_signed_zeros else tables
 
 
 def session_of(evidence: Evidence) -> Session | None:
@@ -94,6 +95,8 @@ def _agrees(evidence: Evidence) -> bool:
     is_computed = original.roles.durations or f"{original.time} (calendar)" in kinds.names
     if is_computed or ledger.after or ledger.facts.get("after") or roles_of(original) != named:
         return False
+    if not {*evidence.release.manifest["levels"]} <= {*ledger.mappings}:
+        return False
     for name in evidence.columns(*_ROLES):
         mapping = ledger.mappings.get(name)
         if mapping is not None and "published" not in mapping.column_names:
@@ -102,7 +105,8 @@ def _agrees(evidence: Evidence) -> bool:
         if plain_type(kind) != plain_type(published.field(name).type):
             return False
     person = plain_type(kinds.field(original.respondent).type)
-    is_listed = {"row", "group"} <= {*ledger.entries.schema.names}
+    listed = [field.type for field in ledger.entries.schema if field.name in {"row", "group"}]
+    is_listed = len(listed) == 2 and all(map(pa.types.is_integer, listed))
     return is_listed and _is_comparable(person) and not pa.types.is_floating(person)
 
 
@@ -167,6 +171,21 @@ class Tables:
             f"{self.session.floored(f'({tick})', self.per_instant)} AS moment, CASE WHEN person IS NOT NULL "
             "AND time IS NOT NULL THEN 1 ELSE 0 END AS complete FROM judged_original",
         )
+
+    @property
+    def have_signed_zeros(self) -> bool:
+        """Whether a number is -0.0, which readers tell from 0.0, and SQL does not."""
+        values, evidence = self.quasi | self.carried, self.evidence
+        schemas = {"judged_rows": schema_of(evidence.release)}
+        if evidence.ledger is not None:
+            schemas["judged_original"] = evidence.private.original.data.schema
+        for table, schema in schemas.items():
+            kinds = {name: plain_type(schema.field(name).type) for name in values}
+            floats = [values[name] for name, kind in kinds.items() if pa.types.is_floating(kind)]
+            signed = " OR ".join(f"({c} = 0 AND concat('', {c}) LIKE '-%')" for c in floats)
+            if signed and self.session.row(f"SELECT {where(signed)} AS n FROM {table}")[0]:
+                return True
+        return False
 
     @cached_property
     def listed_granules(self) -> pa.Table:
