@@ -102,6 +102,26 @@ def test_headers_of_a_message_change_nothing(tmp_path: Path) -> None:
     assert tv.open_release(tmp_path / "out").tables == published(rows)
 
 
+def test_a_client_of_nats_that_is_made_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages come by what its documentation names then, which takes longer."""
+    import nats
+
+    subscribe = nats.NATS.subscribe
+
+    async def renamed(client: Any, subject: str, *arguments: Any, **options: Any) -> Any:
+        subscription = await subscribe(client, subject, *arguments, **options)
+        del subscription._id
+        return subscription
+
+    monkeypatch.setattr(nats.NATS, "subscribe", renamed)
+    rows, place = rows_for(4), broker("nats").new()
+    place.put(*map(line, rows))
+    with opened(place, tmp_path, tmp_path / "out") as service:
+        assert service.run().records == len(rows)
+        service.close_streams()
+    assert tv.open_release(tmp_path / "out").tables == published(rows)
+
+
 @pytest.mark.parametrize("kind", [Nats, Redis])
 def test_a_server_that_goes_away_and_comes_back(kind: Any, tmp_path: Path) -> None:
     server = kind()

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Coroutine
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import SplitResult
 
@@ -145,13 +144,22 @@ class Records(_Connection):
         consumer = await manager.add_consumer(self.stream, config)
         self._next = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{consumer.name}"
         self._inbox, self._at = client.new_inbox(), position
-        own, others = (await client.subscribe(self._inbox))._id, partial(nats.NATS._process_msg, client)
+        inbox = self._inbox
 
-        async def process(sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        async def take(message: Any) -> None:
+            if inbox == self._inbox:
+                self._take(message.reply, message.data)
+
+        subscription = await client.subscribe(inbox, cb=take)
+        own, others = getattr(subscription, "_id", None), getattr(type(client), "_process_msg", None)
+        if own is None or others is None:
+            return  # a client that is made otherwise: messages come by `take`
+
+        async def process(sid: int, subject: bytes, reply: bytes, data: bytes, *rest: Any) -> None:
             if sid == own:  # as they are read: a queue and a task between would take twice as long
                 self._take(reply.decode(), data)
             else:
-                await others(sid, subject, reply, data, headers)
+                await others(client, sid, subject, reply, data, *rest)
 
         client._process_msg = process
 
