@@ -102,24 +102,49 @@ def test_headers_of_a_message_change_nothing(tmp_path: Path) -> None:
     assert tv.open_release(tmp_path / "out").tables == published(rows)
 
 
-def test_a_client_of_nats_that_is_made_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Messages come by what its documentation names then, which takes longer."""
-    import nats
-
-    subscribe = nats.NATS.subscribe
+def without_number(subscribe: Any) -> Any:
+    """As `subscribe` of the client of NATS, but what it gives has no private number."""
 
     async def renamed(client: Any, subject: str, *arguments: Any, **options: Any) -> Any:
         subscription = await subscribe(client, subject, *arguments, **options)
         del subscription._id
         return subscription
 
-    monkeypatch.setattr(nats.NATS, "subscribe", renamed)
+    return renamed
+
+
+def test_a_client_of_nats_that_is_made_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages come by what its documentation names then, which takes longer."""
+    import nats
+
+    monkeypatch.setattr(nats.NATS, "subscribe", without_number(nats.NATS.subscribe))
     rows, place = rows_for(4), broker("nats").new()
     place.put(*map(line, rows))
     with opened(place, tmp_path, tmp_path / "out") as service:
         assert service.run().records == len(rows)
         service.close_streams()
     assert tv.open_release(tmp_path / "out").tables == published(rows)
+
+
+@pytest.mark.parametrize("is_made_otherwise", [False, True])
+def test_a_consumer_that_the_server_has_forgotten(
+    is_made_otherwise: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it is not there any more is no answer that nothing is there."""
+    import nats
+
+    if is_made_otherwise:
+        monkeypatch.setattr(nats.NATS, "subscribe", without_number(nats.NATS.subscribe))
+    monkeypatch.setattr("timeveil.service.nats_broker._FORGOTTEN_AFTER", 0.5)
+    rows, place = rows_for(4), broker("nats").new()
+    source = open_port(place.source, "Records")
+    with closing(source):
+        assert not source.fetch(None, 0.2).payloads
+        place.put(line(rows[0]))
+        time.sleep(2)
+        with pytest.raises(tv.TimeveilError, match="cannot be reached"):
+            source.fetch(0, 0.2)
+        assert source.fetch(0, 0.2).payloads == [line(rows[0])]
 
 
 @pytest.mark.parametrize("kind", [Nats, Redis])

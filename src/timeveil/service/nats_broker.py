@@ -27,6 +27,7 @@ T = TypeVar("T")
 _DIGEST = "Timeveil-Digest"
 _TIMEOUT = 5.0
 _FORGOTTEN_AFTER = 60  # seconds without a request after which the server forgets a consumer
+_NOTHING_MORE = ("404", "408")  # what it says then; anything else is that there is no such consumer
 
 
 class _Connection:
@@ -104,6 +105,7 @@ class Records(_Connection):
         super().__init__(address, parts)
         self._next, self._consumer, self._at = "", "", -1
         self._arrived: list[tuple[str, bytes]] = []
+        self._status = ""
 
     def fetch(self, position: Any, wait: float) -> Batch:
         return self.run(self._fetch(int(position or 0), wait))
@@ -114,13 +116,14 @@ class Records(_Connection):
         if not connected or self._at != position:
             await self._start(client, position)
         arrived = self._arrived = list[tuple[str, bytes]]()
-        self._complete = asyncio.Event()
+        self._complete, self._status = asyncio.Event(), _NOTHING_MORE[0]
         request = {"batch": BATCH, "expires": int(wait * 1e9)}
         await client.publish(self._next, json.dumps(request).encode(), reply=self._inbox)
         await client.flush(_TIMEOUT)
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._complete.wait(), wait + _TIMEOUT)
-        if not client.is_connected or not (arrived or self._complete.is_set()):
+        is_answered = self._status in _NOTHING_MORE and (arrived or self._complete.is_set())
+        if not (client.is_connected and is_answered):
             raise away()  # an answer that nothing is there would be an answer
         # The reply address of a message: ...<stream>.<consumer>.<delivered>.<number>.<...>.<time>.<left>
         names = [reply.rsplit(".", 4)[1] for reply, _ in arrived]
@@ -148,25 +151,27 @@ class Records(_Connection):
 
         async def take(message: Any) -> None:
             if inbox == self._inbox:
-                self._take(message.reply, message.data)
+                self._take(message.reply, message.data, (message.headers or {}).get("Status", ""))
 
-        subscription = await client.subscribe(inbox, cb=take)
+        subscription = await client.subscribe(inbox, cb=take, pending_bytes_limit=0)
         own, others = getattr(subscription, "_id", None), getattr(type(client), "_process_msg", None)
         if own is None or others is None:
             return  # a client that is made otherwise: messages come by `take`
 
-        async def process(sid: int, subject: bytes, reply: bytes, data: bytes, *rest: Any) -> None:
+        async def process(sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
             if sid == own:  # as they are read: a queue and a task between would take twice as long
-                self._take(reply.decode(), data)
+                self._take(reply.decode(), data, bytes(headers or b"")[9:12].decode())  # NATS/1.0 408
             else:
-                await others(client, sid, subject, reply, data, *rest)
+                await others(client, sid, subject, reply, data, headers)
 
         client._process_msg = process
 
-    def _take(self, reply: str, data: bytes) -> None:
-        """A message, or the server's word that no more come for now, which asks for no reply."""
+    def _take(self, reply: str, data: bytes, status: str) -> None:
+        """A message, or the server's word why no more come for now, which asks for no reply."""
         if reply:
             self._arrived.append((reply, data))
+        else:
+            self._status = status
         if not reply or len(self._arrived) == BATCH:
             self._complete.set()
 
