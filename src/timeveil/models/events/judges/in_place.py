@@ -20,7 +20,7 @@ from timeveil.models.events.judges.tables import Tables, tables_of, where, whole
 
 def counts_of(evidence: Evidence) -> Counts:
     """What counts a release: SQL where its rows are, or else memory."""
-    tables = evidence.once(tables_of)
+    tables = tables_of(evidence)
     return CountsInPlace(evidence, tables) if tables else Counts(evidence)
 
 

@@ -20,7 +20,7 @@ _MOST_VALUES = 10_000
 
 def searched(evidence: Evidence, sample: int) -> dict[str, Any] | None:
     """What an attack states, if both tables are in a session and belong together; a `sample` of people."""
-    tables = evidence.once(tables_of)
+    tables = tables_of(evidence)
     if tables is None:
         return None
     row, counts = tables.session.row, evidence.release.manifest["counts"]
