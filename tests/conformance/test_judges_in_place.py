@@ -125,20 +125,25 @@ def with_column(table: pa.Table, name: str, cells: Any) -> pa.Table:
 
 @pytest.mark.parametrize("connect", [DuckDBSession, in_postgresql])
 def test_what_sql_takes_for_equal_is_refused_as_in_memory(connect: Callable[[], Session]) -> None:
-    """Zeros with a sign, and rows of a ledger without a number."""
+    """Zeros with a sign, NaN of several kinds, and rows of a ledger without a number."""
     zeros, signed = pa.array([0.0] * 8), pa.array([0.0] * 7 + [-0.0])
+    nans = pa.array(np.array([0x7FF8 << 48] * 7 + [0xFFF8 << 48], np.uint64).view(np.float64))
     table = pa.table({"who": [*"abcdefgh"], "day": ["2024-01-01"] * 8, "size": zeros, "dose": zeros})
     roles = tv.Roles(respondent="who", time="day", quasi=["size"], keep=["dose"])
     release, ledger = tv.generalize_time(table, roles, 2)
     one_alone = replace(release, parts={"data": with_column(release.table, "size", signed)})
     original = replace(ledger.original, data=with_column(ledger.original.table, "size", signed))
     marked = replace(release, parts={"data": with_column(release.table, "dose", signed)})
+    two_kinds = replace(release, parts={"data": with_column(release.table, "size", nans)})
+    of_two = replace(ledger.original, data=with_column(ledger.original.table, "size", nans))
     unnumbered = with_column(ledger.table, "row", pa.array([0, None, *range(2, 8)], pa.int64()))
     forged = [
         (one_alone, None),
         (one_alone, replace(ledger, original=original)),
         (release, replace(ledger, original=original)),
         (marked, ledger),
+        (two_kinds, None),
+        (two_kinds, replace(ledger, original=of_two)),
         (release, replace(ledger, entries=unnumbered)),
     ]
     with in_place(connect):

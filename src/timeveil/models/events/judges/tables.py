@@ -48,6 +48,7 @@ _KINDS = (
     *(pa.types.is_string, pa.types.is_integer, pa.types.is_date32),
     *(pa.types.is_boolean, pa.types.is_float64),
 )
+_LARGEST = 1.7976931348623157e308  # in SQL NaN is larger, and so is infinity, which has no a
 _BEYOND = 2**40  # wider than all times together
 
 
@@ -57,7 +58,7 @@ def tables_of(evidence: Evidence) -> "Tables | None":
         return None
     session = session_of(evidence)
     tables = None if session is None else Tables(evidence, session)
-    return None if tables is None or tables.have_signed_zeros else tables
+    return None if tables is None or tables.have_odd_numbers else tables
 
 
 def session_of(evidence: Evidence) -> Session | None:
@@ -173,8 +174,8 @@ class Tables:
         )
 
     @property
-    def have_signed_zeros(self) -> bool:
-        """Whether a number is -0.0, which readers tell from 0.0, and SQL does not."""
+    def have_odd_numbers(self) -> bool:
+        """Whether a number is -0.0 or NaN, whose bits differ where SQL sees equal numbers."""
         values, evidence = self.quasi | self.carried, self.evidence
         schemas = {"judged_rows": schema_of(evidence.release)}
         if evidence.ledger is not None:
@@ -182,8 +183,12 @@ class Tables:
         for table, schema in schemas.items():
             kinds = {name: plain_type(schema.field(name).type) for name in values}
             floats = [values[name] for name, kind in kinds.items() if pa.types.is_floating(kind)]
-            signed = " OR ".join(f"({c} = 0 AND concat('', {c}) LIKE '-%')" for c in floats)
-            if signed and self.session.row(f"SELECT {where(signed)} AS n FROM {table}")[0]:
+            zero, nan = (
+                "({0} = 0 AND concat('', {0}) LIKE '-%')",
+                "({0} > {1} AND concat('', {0}) LIKE '%a%')",
+            )
+            odd = " OR ".join(test.format(column, _LARGEST) for column in floats for test in (zero, nan))
+            if odd and self.session.row(f"SELECT {where(odd)} AS n FROM {table}")[0]:
                 return True
         return False
 
