@@ -193,8 +193,10 @@ def _read(path: Path, folder: PrivateFolder | None) -> Ledger:
     if rows <= IN_MEMORY_ROWS and file.unpacked <= IN_MEMORY_BYTES:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])
-    if not {*roles.columns, *roles.quasi_columns} <= set(bare.names) or description["model"] not in FOLDERS:
-        raise ValueError("the ledger lacks columns of its roles, or is of an unknown model")
+    numbered = [field.type for field in entry_schema if field.name in ("row", "group")]
+    has_roles = {*roles.columns, *roles.quasi_columns} <= set(bare.names)
+    if not (has_roles and description["model"] in FOLDERS and all(map(pa.types.is_integer, numbered))):
+        raise ValueError("the ledger lacks columns of its roles, is of an unknown model, or numbers no rows")
     stated = description["axis"]
     axis = None if stated is None else TimeAxis(type=bare.field(roles.time).type, **stated)
     relation = Relation(roles, data, axis, tuple(description["dropped"]), description["source"])

@@ -167,3 +167,14 @@ def test_what_is_no_ledger_does_not_open(tmp_path):
     whole = write(ledger_of(), tmp_path / "whole").read_bytes()
     (tmp_path / "half").write_bytes(whole[: len(whole) // 2])
     assert opening(tmp_path / "half").code == "folder-damaged"
+
+
+def test_a_ledger_whose_groups_are_no_numbers_does_not_open(tmp_path):
+    """Judges count by them, and an error of Arrow could quote one."""
+    ledger = ledger_of()
+    texts = pa.array([CANARY] * ledger.entries.num_rows)
+    number = ledger.entries.column_names.index("group")
+    write(replace(ledger, entries=ledger.entries.set_column(number, "group", texts)), tmp_path / "l")
+    with pytest.raises(BundleError, match="not a ledger") as caught:
+        open_ledger(tmp_path / "l")
+    assert CANARY not in str(caught.value)
