@@ -30,7 +30,7 @@ from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import decoded_fields
 from timeveil.reading.encoding import with_dictionaries
-from timeveil.reading.session import DUCKDB, Session
+from timeveil.reading.session import Session
 
 SORTED_AT_ONCE = 1 << 21  # rows whose times are sorted together
 PART_ROWS = 1 << 18  # of a part that has more than one combination of quasi-identifiers
@@ -42,7 +42,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 class DuckDBSession(Session):
     """A database of DuckDB; what it cannot hold in memory goes to the folder `spill`."""
 
-    dialect = DUCKDB
+    same = "({0} IS NOT DISTINCT FROM {1})"
+    seconds = "CAST((epoch_ms({0}) - (epoch_ms({0}) % 1000 + 1000) % 1000) // 1000 AS BIGINT)"
+    full_second = "epoch_ms({0}) % 1000 = 0"
+    divided = "{0} // {1}"
 
     def __init__(self, path: Path | str = ":memory:", spill: Path | None = None) -> None:
         with _explained():

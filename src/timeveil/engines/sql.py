@@ -48,7 +48,7 @@ class SqlEvents:
 
     def __init__(self, relation: Relation, session: Session) -> None:
         roles = relation.roles
-        self._relation, self._session, self._dialect = relation, session, session.dialect
+        self._relation, self._session = relation, session
         self._alias = aliases(roles)
         self._quasi = [self._alias[name] for name in roles.quasi_columns]
         self._carried = list(self._alias.values())[len(self._quasi) :]
@@ -71,15 +71,15 @@ class SqlEvents:
         if axis.kind == "relative":
             return f"CAST(time AS BIGINT) * {UNITS[axis.unit or 'second'][1]}"
         if pa.types.is_date(axis.type):
-            return f"{self._dialect.days.format('time')} * 86400"
-        return self._dialect.seconds.format("time")
+            return f"{self._session.days.format('time')} * 86400"
+        return self._session.seconds.format("time")
 
     def extent(self) -> tuple[int, int, int]:
         if self.rows == 0:
             return 0, 0, 1
         widths = [width for width, _ in candidates(self._relation.clock)]
         is_timestamp = pa.types.is_timestamp(self._relation.clock.type)
-        condition = f"{self._dialect.full_second.format('time')} AND " if is_timestamp else ""
+        condition = f"{self._session.full_second.format('time')} AND " if is_timestamp else ""
         divides = ", ".join(f"bool_and({condition}instant % {width} = 0) AS w{width}" for width in widths)
         ends = "min(instant) AS low, max(instant) AS high"
         low, high, *fits = self._session.row(f"SELECT {ends}, {divides} FROM source")
@@ -230,7 +230,7 @@ class SqlEvents:
             if name in levels:
                 level = f"level_{quasi}"
                 self._upload(level, levels[name])
-                columns[-1] = self._dialect.by_bytes.format(f"{level}.published")
+                columns[-1] = self._session.by_bytes.format(f"{level}.published")
                 joins += f" LEFT JOIN {level} ON {self._same(f'quasis.{quasi}', f'{level}.value')}"
         return columns, joins
 
@@ -314,7 +314,7 @@ class SqlEvents:
         """All rows, those that are counted with their base granule."""
         granule = self._session.floored(f"({self._instant()} + {base.phase})", base.width)
         complete = f"CASE WHEN person IS NOT NULL AND time IS NOT NULL THEN {granule} END AS granule"
-        return f"SELECT {self._dialect.row}every_row.*, {complete} FROM every_row"
+        return f"SELECT {self._session.row_number}every_row.*, {complete} FROM every_row"
 
     def _as_published(
         self, timeline: Timeline, steps: Sequence[Step], sizes: Sequence[int], *, numbered: bool
@@ -322,7 +322,7 @@ class SqlEvents:
         """Store what is published of `placed`, in its order."""
         self._upload("labels", lookups.labels_by_step(timeline, steps))
         generalised = {name for _, levels in steps for name in levels}
-        columns, joins, text = list[str](), "", self._dialect.by_bytes
+        columns, joins, text = list[str](), "", self._session.by_bytes
         for name, quasi in zip(self._relation.roles.quasi_columns, self._quasi, strict=True):
             columns.append(f"placed.{quasi} AS {quasi}")
             if name in generalised:
@@ -350,7 +350,7 @@ class SqlEvents:
         """Temporary tables go with the connection, which the ledger may still need."""
 
     def _same(self, one: str, another: str) -> str:
-        return self._dialect.same.format(one, another)
+        return self._session.same.format(one, another)
 
     def _same_quasi(self, rows: str) -> str:
         return " AND ".join(self._same(f"{rows}.{q}", f"quasis.{q}") for q in self._quasi) or "1 = 1"
@@ -360,8 +360,6 @@ class SqlEvents:
 
     def _upload(self, name: str, table: pa.Table) -> None:
         self._session.upload(name, decode_dictionaries(table))
-        for statement in self._dialect.table[2:]:
-            self._session.run(statement.format(name))
 
 
 def stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:

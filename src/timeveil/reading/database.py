@@ -19,7 +19,7 @@ from timeveil.domain.wording import counted
 from timeveil.errors import EngineError, InputError, ParameterError, TimeveilError, raising
 from timeveil.reading.columns import column_error
 from timeveil.reading.files import Source
-from timeveil.reading.session import POSTGRESQL, Session
+from timeveil.reading.session import Session
 from timeveil.reading.times import bounds_of
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -101,7 +101,21 @@ def text(value: str) -> str:
 class Server(Session):
     """A connection in one transaction that sees one state of the database; closed with its last user."""
 
-    dialect = POSTGRESQL
+    same = (
+        "(coalesce(CAST({0} AS text), '') COLLATE \"C\" = coalesce(CAST({1} AS text), '') COLLATE \"C\""
+        " AND ({0} IS NULL) = ({1} IS NULL))"
+    )
+    seconds = "CAST(date_part('epoch', date_trunc('second', {0})) AS BIGINT)"
+    full_second = "{0} = date_trunc('second', {0})"
+    divided = "{0} / {1}"
+    row_number = "row_number() OVER () - 1 AS row, "
+    by_bytes = '({0} COLLATE "C")'
+    making_table = (
+        "DROP TABLE IF EXISTS pg_temp.{0} CASCADE",
+        "CREATE TEMPORARY TABLE {0} AS {1}",
+        "ANALYZE {0}",
+    )
+    making_view = ("DROP VIEW IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY VIEW {0} AS {1}")
     source: str
     """The table that is read, as SQL writes its name."""
 
@@ -139,6 +153,7 @@ class Server(Session):
         self.run(f"DROP TABLE IF EXISTS pg_temp.{name}")  # never one of the database
         with self.explained(), self.connection.cursor() as cursor:
             cursor.adbc_ingest(name, table, mode="create", temporary=True)
+        self.run(f"ANALYZE {name}")
 
     def create(self, schema: str, name: str, rows: pa.RecordBatchReader) -> None:
         """Make a table of these rows, in their order."""

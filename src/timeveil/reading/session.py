@@ -1,15 +1,16 @@
 """Where statements in SQL run: in a database, or in Spark; and what each spells in its own ways."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What databases spell in their own ways; `{}` stands for operands, names and queries."""
+class Session:
+    """A connection, or its like. Rows that are to be counted are in the table `every_row`: see `in_place`.
+
+    Texts are what it spells in its own way; `{}` stands for operands, names and queries.
+    """
 
     same: str
     """Equal, or both null, in a form that is joined by hashing."""
@@ -17,66 +18,19 @@ class Dialect:
     """Whole seconds since 1970 of a timestamp, rounded down."""
     full_second: str
     """Whether a timestamp is of a whole second."""
-    days: str
+    days = "CAST({0} - DATE '1970-01-01' AS BIGINT)"
     """Days since 1970 of a date."""
     divided: str
     """A whole number divided by one that divides it."""
-    row: str
+    row_number = ""
     """The number of a row as the first column, if `every_row` has none and rows need one."""
-    by_bytes: str
+    by_bytes = "{0}"
     """A text of a lookup table that is compared by its bytes."""
-    record: str
+    record = "row({})"
     """Some values as one, which is compared from the first to the last."""
-    table: tuple[str, ...]
+    making_table: tuple[str, ...] = ("CREATE OR REPLACE TABLE {0} AS {1}",)
     """Make a temporary table of the rows of a query: name and query."""
-    view: tuple[str, ...]
-    """Make a temporary view."""
-
-
-POSTGRESQL = Dialect(
-    same="(coalesce(CAST({0} AS text), '') COLLATE \"C\" = coalesce(CAST({1} AS text), '') COLLATE \"C\""
-    " AND ({0} IS NULL) = ({1} IS NULL))",
-    seconds="CAST(date_part('epoch', date_trunc('second', {0})) AS BIGINT)",
-    full_second="{0} = date_trunc('second', {0})",
-    days="CAST({0} - DATE '1970-01-01' AS BIGINT)",
-    divided="{0} / {1}",
-    row="row_number() OVER () - 1 AS row, ",
-    by_bytes='({0} COLLATE "C")',
-    record="ROW({})",
-    table=("DROP TABLE IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY TABLE {0} AS {1}", "ANALYZE {0}"),
-    view=("DROP VIEW IF EXISTS pg_temp.{0} CASCADE", "CREATE TEMPORARY VIEW {0} AS {1}"),
-)
-DUCKDB = Dialect(
-    same="({0} IS NOT DISTINCT FROM {1})",
-    seconds="CAST((epoch_ms({0}) - (epoch_ms({0}) % 1000 + 1000) % 1000) // 1000 AS BIGINT)",
-    full_second="epoch_ms({0}) % 1000 = 0",
-    days=POSTGRESQL.days,
-    divided="{0} // {1}",
-    row="",
-    by_bytes="{0}",
-    record="row({})",
-    table=("CREATE OR REPLACE TABLE {0} AS {1}",),
-    view=("CREATE OR REPLACE VIEW {0} AS {1}",),
-)
-# Times are whole numbers: milliseconds, or days. Names belong to the session, which makes tables and views.
-SPARK = Dialect(
-    same="({0} <=> {1})",
-    seconds="(({0} - pmod({0}, 1000)) div 1000)",
-    full_second="{0} % 1000 = 0",
-    days="CAST({0} AS BIGINT)",
-    divided="{0} div {1}",
-    row="",
-    by_bytes="{0}",
-    record="struct({})",
-    table=(),
-    view=(),
-)
-
-
-class Session:
-    """A connection, or its like. Rows that are to be counted are in the table `every_row`: see `in_place`."""
-
-    dialect: Dialect
+    making_view: tuple[str, ...] = ("CREATE OR REPLACE VIEW {0} AS {1}",)
 
     def run(self, statement: str) -> None:
         """Run a statement that gives no rows."""
@@ -92,12 +46,12 @@ class Session:
 
     def keep(self, name: str, query: str) -> None:
         """Name the rows of a query, which is computed once."""
-        for statement in self.dialect.table:
+        for statement in self.making_table:
             self.run(statement.format(name, query))
 
     def view(self, name: str, query: str) -> None:
         """Name the rows of a query."""
-        for statement in self.dialect.view:
+        for statement in self.making_view:
             self.run(statement.format(name, query))
 
     def name_stored(self, name: str, table: Any, columns: Mapping[str, str]) -> None:
@@ -120,4 +74,4 @@ class Session:
     def floored(self, number: str, width: int) -> str:
         """Division that rounds down for negative numbers too."""
         below = f"{number} - ((({number}) % {width}) + {width}) % {width}"
-        return f"CAST({self.dialect.divided.format(f'({below})', width)} AS BIGINT)"
+        return f"CAST({self.divided.format(f'({below})', width)} AS BIGINT)"

@@ -23,7 +23,7 @@ import pyarrow as pa
 from timeveil.domain.stored import PLAIN_PARQUET, Part, PrivateFolder
 from timeveil.errors import EngineError, InputError, TimeveilError, raising
 from timeveil.reading import part_file
-from timeveil.reading.session import SPARK, Session
+from timeveil.reading.session import Session
 from timeveil.reading.times import bounds_of
 
 FOLDER = "spark.timeveil.folder"
@@ -75,7 +75,13 @@ def is_frame(table: object) -> bool:
 class Cluster(Session):
     """A session of Spark in which our tables have names of their own; they go with their last user."""
 
-    dialect = SPARK
+    # Times are whole numbers: milliseconds, or days.
+    same = "({0} <=> {1})"
+    seconds = "(({0} - pmod({0}, 1000)) div 1000)"
+    full_second = "{0} % 1000 = 0"
+    days = "CAST({0} AS BIGINT)"
+    divided = "{0} div {1}"
+    record = "struct({})"
 
     def __init__(self, spark: Any) -> None:
         self.spark, self.source = spark, "staged"

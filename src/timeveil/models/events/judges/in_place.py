@@ -47,13 +47,13 @@ class CountsInPlace(Counts):
 
     @cached_property
     def order(self) -> RowOrder:
-        dialect, evidence = self._tables.session.dialect, self._evidence
+        session, evidence = self._tables.session, self._evidence
         schema = schema_of(evidence.release)
         order = RowOrder(schema.names, [*evidence.columns("quasi", "start"), *evidence.columns("time")])
         columns = [self._tables.columns[name] for name in order.names]
         texts = [pa.types.is_string(plain_type(schema.field(name).type)) for name in order.names]
-        values = [dialect.by_bytes.format(c) if text else c for c, text in zip(columns, texts, strict=True)]
-        line = dialect.record.format(", ".join(f"{value} IS NULL, {value}" for value in values))
+        values = [session.by_bytes.format(c) if text else c for c, text in zip(columns, texts, strict=True)]
+        line = session.record.format(", ".join(f"{value} IS NULL, {value}" for value in values))
         lines = f"(SELECT file_number, at_row, {line} AS line FROM judged_rows) AS lines"
         inside = "lag(line) OVER (PARTITION BY file_number ORDER BY at_row) AS before"
         # The last row of each file, and the first of the next.

@@ -108,7 +108,7 @@ def _alone(tables: Tables, known: int, sample: int) -> float:
     cases = f"SELECT DISTINCT person AS target, {', '.join(f'{c} AS s{c}' for c in classes)}"
     cases = f"({cases} FROM ({visits}) AS v WHERE turn <= {known} AND visible = 1) AS cases"
     members = f"(SELECT DISTINCT person, {tables.classed} FROM judged_seen WHERE visible = 1) AS members"
-    same = " AND ".join(tables.session.dialect.same.format(f"cases.s{c}", f"members.{c}") for c in classes)
+    same = " AND ".join(tables.session.same.format(f"cases.s{c}", f"members.{c}") for c in classes)
     fits = f"SELECT target, count(*) AS n FROM {cases} JOIN {members} ON {same} GROUP BY target, person"
     # Nobody is in more classes of a person than that person.
     needed = f"SELECT target, n, max(n) OVER (PARTITION BY target) AS needed FROM ({fits}) AS f"

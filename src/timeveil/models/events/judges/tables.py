@@ -237,7 +237,7 @@ class Tables:
         for name, column in self.quasi.items():
             columns.append(f"judged_{column}.shown AS {column}" if name in self.labels else column)
             if name in self.labels:
-                same = self.session.dialect.same.format(f"{source}.{column}", f"judged_{column}.value")
+                same = self.session.same.format(f"{source}.{column}", f"judged_{column}.value")
                 joins += f" LEFT JOIN judged_{column} ON {same}"
         return f"SELECT {', '.join(columns)} FROM {source}{joins}"
 
@@ -270,7 +270,7 @@ class Tables:
         names = ["starts", "ends", "granule"]
         self.session.upload("judged_bounds", bounds.aggregate([("granule", "min")]).rename_columns(names))
         pairs = (("judged_rows.first", "starts"), ("judged_rows.last", "ends"))
-        same = " AND ".join(self.session.dialect.same.format(*pair) for pair in pairs)
+        same = " AND ".join(self.session.same.format(*pair) for pair in pairs)
         columns = ", ".join([self.classed, *self.carried.values()])
         self.session.view("judged_labelled", self.labelled(self.placed, "granule", "tick"))
         self.session.view(
