@@ -93,11 +93,7 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
 
 
 def borders(symbols: ArrayLike, levels: ArrayLike) -> Floats:
-    """The lowest z-normalised value that each symbol covers; that of symbol L at level L is infinite.
-
-    >>> borders([0, 1, 2], 2).tolist()
-    [-inf, 0.0, inf]
-    """
+    """The lowest z-normalised value that each symbol covers; that of symbol L at level L is infinite."""
     return np.asarray(_quantiles()[np.asarray(levels), 2 * np.asarray(symbols)])
 
 
@@ -117,11 +113,7 @@ def _quantiles() -> Floats:
 
 
 def to_letters(symbols: ArrayLike) -> str:
-    """Symbols as a text: a to z, then A to Z.
-
-    >>> to_letters([0, 25, 26])
-    'azA'
-    """
+    """Symbols as a text: a to z, then A to Z."""
     return "".join(LETTERS[symbol] for symbol in np.asarray(symbols).tolist())
 
 
@@ -141,14 +133,7 @@ def unit_shapes(matrix: ArrayLike) -> Floats:
 
 
 def pattern_distance(matrix: ArrayLike, other: ArrayLike) -> Floats:
-    """How far each row of one matrix is from that of another in shape, between 0 and 2.
-
-    >>> rising = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
-    >>> pattern_distance(rising, [[2.0, 4.0, 6.0], [3.0, 2.0, 1.0]]).round(6).tolist()
-    [0.0, 2.0]
-    >>> pattern_distance([[4.0, 4.0], [4.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]).tolist()
-    [0.0, 1.0]
-    """
+    """How far each row of one matrix is from that of another in shape, between 0 and 2."""
     first, second = unit_shapes(matrix), unit_shapes(other)
     # Exactly one of the two constant: by convention 1 apart. Two constant ones are 0 apart as they are.
     flat = ~first.any(axis=-1) ^ ~second.any(axis=-1)

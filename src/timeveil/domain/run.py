@@ -194,7 +194,7 @@ class Run:
         """The same as a job file.
 
         >>> from timeveil.models.series.parameters import SeriesParameters
-        >>> values = {"k": 10, "p": 5, "round_outward": None}
+        >>> values = {"k": 10, "p": 5}
         >>> print(Run(SeriesParameters, "in.csv", Roles(series=["a", "b"]), values, out="out").job_text())
         command = "anonymize-series"
         in = "in.csv"
@@ -202,7 +202,6 @@ class Run:
         series = ["a", "b"]
         k = 10
         p = 5
-        round_outward = "off"
         """
         start = [f'command = "{self.table.command}"', f"in = {literal(self.source)}"]
         return "\n".join([*start, *self._written(job_lines)])

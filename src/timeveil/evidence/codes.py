@@ -79,12 +79,7 @@ def refuse_beyond_room(part: Any, held: int) -> None:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, however they are laid out in memory.
-
-    >>> import pyarrow as pa
-    >>> plain_type(pa.dictionary(pa.int32(), pa.large_string()))
-    DataType(string)
-    """
+    """The type of the values, however they are laid out in memory."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -97,7 +92,6 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
     """Number the distinct values of a column in order of appearance.
 
-    >>> import pyarrow as pa
     >>> coded = encode(pa.array(["b", None, "b", "a"]))
     >>> coded.codes.tolist(), coded.values.to_pylist()
     ([0, 1, 0, 2], ['b', None, 'a'])
@@ -141,7 +135,6 @@ def encode_people(column: pa.ChunkedArray) -> Coded:
 def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
     """As `encode`, but values that look the same are one value: 0 and -0, and null and every NaN.
 
-    >>> import pyarrow as pa
     >>> encode_values(pa.array([0.0, -0.0, float("nan"), None])).codes.tolist()
     [0, 0, 1, 1]
     """
@@ -194,11 +187,7 @@ def align(original: Coded, released: Coded) -> tuple[Coded, Coded]:
 
 
 def same_values(first: pa.ChunkedArray, second: pa.ChunkedArray) -> bool:
-    """Whether two columns have every value equally often.
-
-    >>> same_values(pa.chunked_array([["b", "a"]]), pa.chunked_array([["a", "b"]]))
-    True
-    """
+    """Whether two columns have every value equally often."""
     left, right = align(encode_values(first), encode_values(second))
     counts = [np.bincount(side.codes, minlength=left.size) for side in (left, right)]
     return np.array_equal(counts[0], counts[1])
@@ -207,7 +196,6 @@ def same_values(first: pa.ChunkedArray, second: pa.ChunkedArray) -> bool:
 def fold(columns: Iterable[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
     """One code per combination of codes, from 0 without holes, and the number of combinations.
 
-    >>> import numpy as np
     >>> codes, count = fold([(np.array([0, 0, 1]), 2), (np.array([5, 5, 5]), 9)], rows=3)
     >>> codes.tolist(), count
     ([0, 0, 1], 2)
@@ -255,12 +243,7 @@ def differing(columns: Sequence[Sides]) -> tuple[int, int]:
 
 
 def ranked(values: Ints) -> tuple[Ints, Ints]:
-    """The distinct values in order, and the index of each row's value among them.
-
-    >>> import numpy as np
-    >>> [array.tolist() for array in ranked(np.array([7, -2, 7]))]
-    [[-2, 7], [1, 0, 1]]
-    """
+    """The distinct values in order, and the index of each row's value among them."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     # A table of flags is linear, but only worth it while values are not sparse.
     if high - low <= 4 * len(values) + 1_000_000:

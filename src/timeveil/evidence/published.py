@@ -41,15 +41,7 @@ _OPENED = {
 
 
 def require(kind: type[Release | Ledger | Relation], value: object) -> None:
-    """Refuse anything but a release, a ledger or a relation.
-
-    >>> require(Release, "published")
-    Traceback (most recent call last):
-    ...
-    timeveil.errors.ParameterError: `release` is a `str`, not a release
-    <BLANKLINE>
-    hint: open the folder first: open_release(folder)
-    """
+    """Refuse anything but a release, a ledger or a relation."""
     if not isinstance(value, kind):
         name, hint = _OPENED[kind]
         raise ParameterError(f"`{name}` is a `{type(value).__name__}`, not a {name}", hint=hint)

@@ -160,6 +160,7 @@ def test_off_and_ranges_are_written_as_they_are_typed() -> None:
         "--sensitive tariff --k 10 --p 5 --round-outward off"
     )
     assert "k=10, p=5, round_outward=None)" in run.python()
+    assert run.job_text().endswith('\nround_outward = "off"')
 
 
 def test_what_a_method_does_not_use_is_said() -> None:

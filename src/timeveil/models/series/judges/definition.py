@@ -296,11 +296,7 @@ def _needed_changes(
 
 
 def too_long(bounds: Floats, digits: int) -> Flags:
-    """Where a number has more significant digits.
-
-    >>> too_long(np.array([0.123, 0.12300000000000001, 1240.0, 0.0]), 3).tolist()
-    [False, True, False, False]
-    """
+    """Where a number has more significant digits."""
     return _each(bounds, lambda bound: float(f"{bound:.{digits - 1}e}") != bound, bool)
 
 

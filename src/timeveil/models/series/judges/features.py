@@ -203,13 +203,7 @@ def check_distance(name: object) -> str:
 
 
 def distances(name: str, z: Floats, like: Floats) -> Floats:
-    """How far each row of z-normalised values is from one shape, or from that of the same row.
-
-    >>> z = np.array([[0.0, 0.0, 3.0, 0.0]])
-    >>> like = np.array([0.0, 3.0, 0.0, 0.0])
-    >>> distances("euclidean", z, like).round(3).tolist(), distances("dtw", z, like).tolist()
-    ([2.121], [0.0])
-    """
+    """How far each row of z-normalised values is from one shape, or from that of the same row."""
     return _summed(name, z, z, like, nearest=True)
 
 

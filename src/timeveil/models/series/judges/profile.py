@@ -17,7 +17,7 @@ from timeveil.errors import ParameterError
 from timeveil.evidence import risk
 from timeveil.models.series.evidence import Evidence, series_of
 from timeveil.models.series.judges.measure import SeriesLoss
-from timeveil.models.series.parameters import WEIGHING, SeriesAdversary, SeriesParameters
+from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 
 READ: Mapping[str, Any] = {"needs": (), "nulls": "withhold", "slot_numbers": True}
 DIGITS = (None, 3, 2, 1)
@@ -128,11 +128,12 @@ class Tradeoff(risk.Tradeoff):
 
     def outsider(self, explored: str = "", options: Mapping[str, Any] = {}) -> SeriesAdversary:
         """The parameter k protects against one who knows values only, others against everything."""
-        if explored == "shape_weight" and options.get("method", WEIGHING[0]) not in WEIGHING:
-            message = f"the method `{options['method']}` has no `shape_weight`, so all give the same release"
+        line = SeriesParameters.table().get(explored)
+        if line and line.methods and options.get("method", line.methods[0]) not in line.methods:
+            message = f"the method `{options['method']}` has no `{explored}`, so all give the same release"
             raise ParameterError(message, hint='use {method="adaptive"}, or explore {k}')
-        if explored == "shape_weight" and options.get("p") == 1:
-            message = "p is 1, so no shape is published, and every `shape_weight` gives the same release"
+        if line and line.methods and options.get("p") == 1:
+            message = f"p is 1, so no shape is published, and every `{explored}` gives the same release"
             raise ParameterError(message, hint="raise {p} to at least 2, or explore {k}")
         return SeriesAdversary(values=KNOWN) if explored == "k" else SeriesAdversary(pattern=True)
 

@@ -111,12 +111,7 @@ def runs_of(labels: Ints) -> tuple[Ints, Ints]:
 
 
 def settled_order(matrix: Matrix, attributes: pa.Table, sensitive: tuple[str, ...]) -> Ints:
-    """Rows sorted by their values; equal series take turns by what is sensitive.
-
-    >>> ill = pa.table({"ill": ["a", "a", "b", "b"]})
-    >>> settled_order(np.array([[1.0], [1.0], [1.0], [0.0]]), ill, ("ill",)).tolist()
-    [3, 0, 2, 1]
-    """
+    """Rows sorted by their values; equal series take turns by what is sensitive."""
     order, runs = by_values(matrix)
     tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
     if len(tied) and attributes.num_columns:

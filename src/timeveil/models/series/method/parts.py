@@ -72,11 +72,7 @@ def require_k_series(collection: Collection, k: int) -> None:
 
 
 def layers_of(matrix: Matrix, attributes: pa.Table, person: Ints) -> Ints:
-    """The layer of each series, from 0; what decides is content, not the order of rows or people.
-
-    >>> layers_of(np.array([[1.0], [2.0], [3.0], [4.0]]), pa.table({}), np.array([0, 1, 0, 2])).tolist()
-    [0, 0, 1, 1]
-    """
+    """The layer of each series, from 0; what decides is content, not the order of rows or people."""
     order, runs = by_values(matrix)
     content = np.empty(len(matrix), np.int64)
     content[order] = runs

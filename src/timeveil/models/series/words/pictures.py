@@ -105,9 +105,6 @@ def fitted(shape: Floats, low: Floats, high: Floats) -> Floats:
 
     Every depth that fits has a span of heights; the mean over all of them is taken. Where none fits, since a
     symbol is not a value, it is the depth that fits best.
-
-    >>> fitted(np.array([-1.0, 1.0]), np.array([0.0, 2.0]), np.array([2.0, 4.0])).tolist()
-    [1.0, 3.0]
     """
     published = ~(np.isnan(shape) | np.isnan(low))
     if not published.any():
