@@ -100,11 +100,7 @@ _ALIASES = {alias: name for name, aliases in _OTHER_NAMES.items() for alias in a
 
 
 def canonical(name: str) -> str:
-    """A name as the catalogue writes it: `ISO week`, `15_minutes` and `months` are understood.
-
-    >>> [canonical(name) for name in ("ISO week", "15_minutes", "Half-Years", "6 hours", "1 hour")]
-    ['week', '15-minutes', 'half-year', '6-hours', 'hour']
-    """
+    """A name as the catalogue writes it: `ISO week`, `15_minutes` and `months` are understood."""
     plain = _plain(name)
     single = plain.removesuffix("s")
     for spelling in (plain, single, f"{plain}s", plain.removeprefix("1-"), single.removeprefix("1-")):
@@ -125,11 +121,7 @@ def granularity(name: str) -> Granularity:
 
 
 def of_dates(name: str) -> Granularity:
-    """A granularity for dates other than the time: of whole days without gaps, or of years: `5-years`.
-
-    >>> of_dates("5-years").label(of_dates("5-years").index([0]))
-    ['1970 to 1974']
-    """
+    """A granularity for dates other than the time: of whole days without gaps, or of years: `5-years`."""
     if years := _YEARS.fullmatch(name):
         title = f"{years[1]} calendar years, the first a multiple of {years[1]}"
         return Granularity(name, title, Months(12 * int(years[1])))
@@ -151,13 +143,7 @@ def resolve(
     axis: TimeAxis,
     definitions: Iterable[Granularity] | None = None,
 ) -> tuple[Granularity, ...]:
-    """The granularities to consider: those named, or without names the default ones and the user's own.
-
-    >>> import pyarrow as pa
-    >>> axis = TimeAxis("relative", pa.int64(), unit="day")
-    >>> [g.name for g in resolve(None, axis)]
-    ['day', 'week', '4-weeks', 'all']
-    """
+    """The granularities to consider: those named, or without names the default ones and the user's own."""
     defined = _listed(definitions, "definitions", names=False)
     if names is None:
         relative = axis.kind == "relative"

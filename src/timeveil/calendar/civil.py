@@ -50,11 +50,7 @@ def as_ints(values: Any) -> Ints:
 
 
 def month_of_days(days: Ints) -> Ints:
-    """Months since January of year 0, so that dividing by 12 gives the year.
-
-    >>> month_of_days(as_ints([0])) // 12
-    array([1970])
-    """
+    """Months since January of year 0, so that dividing by 12 gives the year."""
     # NumPy counts months from January 1970 and rounds down before it.
     return as_ints(days.astype("datetime64[D]").astype("datetime64[M]")) + _MONTHS_TO_1970
 
@@ -136,11 +132,7 @@ def month_day(value: Any, *, of: str) -> tuple[int, int]:
 
 
 def clock_second(value: Any, *, of: str) -> int:
-    """The second of the day that a user wrote as `22:00`.
-
-    >>> clock_second("22:30", of="night")
-    81000
-    """
+    """The second of the day that a user wrote as `22:00`."""
     if isinstance(value, dt.time) and value.tzinfo is None and not value.microsecond:
         return value.hour * HOUR + value.minute * MINUTE + value.second
     match = _CLOCK_TIME.fullmatch(value) if isinstance(value, str) else None
@@ -151,11 +143,7 @@ def clock_second(value: Any, *, of: str) -> int:
 
 
 def civil_second(value: Any, *, of: str) -> int:
-    """The civil second of a date or time that a user wrote in a definition.
-
-    >>> civil_second("1970-01-02", of="term"), civil_second("1970-01-01 00:01", of="term")
-    (86400, 60)
-    """
+    """The civil second of a date or time that a user wrote in a definition."""
     if isinstance(value, str):
         hint = "write dates as 2006-01-31 or 2006-01-31 07:30"
         error = bad_calendar(f"`{of}` has a date that cannot be read", hint)

@@ -188,11 +188,7 @@ _KINDS: dict[str, tuple[Callable[..., Granularity], set[str], set[str]]] = {
 
 
 def from_toml(tables: Mapping[str, Any]) -> list[Granularity]:
-    """The granularities of the `[granularity.<name>]` tables of a job file, which may build on each other.
-
-    >>> from_toml({"fortnight": {"kind": "groups", "of": "week", "n": 2}})
-    [<Granularity fortnight: 2 at a time of: ISO week, Monday to Sunday>]
-    """
+    """The granularities of the `[granularity.<name>]` tables of a job file, which may build on each other."""
     defined: dict[str, Granularity] = {}
     checked = {name: _checked(name, table) for name, table in tables.items()}
     builds_on = {name: [of for of in checked if of == table.get("of")] for name, table in checked.items()}
@@ -233,11 +229,7 @@ def _checked(name: str, table: Any) -> dict[str, Any]:
 
 
 def rule_from(described: Any) -> Rule:
-    """The rule that `Rule.as_dict` described.
-
-    >>> rule_from(rules.Months(3).as_dict())
-    Months(length=3, phase=0)
-    """
+    """The rule that `Rule.as_dict` described."""
     if not isinstance(described, Mapping):
         raise bad_calendar("a definition is not a table", "describe a granularity by `kind` and its keys")
     values = dict(described)

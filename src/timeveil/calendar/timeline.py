@@ -35,11 +35,7 @@ _MONTHS = ((12, "year"), (1, "month"))
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Base granules of one length: that of an instant is floor((instant + phase) / width).
-
-    >>> Ticks(3_600, 0, "hour").granule(np.array([-1, 7_200]))
-    array([-1,  2])
-    """
+    """Base granules of one length: that of an instant is floor((instant + phase) / width)."""
 
     width: int
     phase: int
@@ -91,10 +87,6 @@ def at_least(granularities: Iterable[Granularity], ticks: Ticks) -> tuple[Granul
     """Those whose granules are no shorter than a base granule; finer ones cannot be distinguished.
 
     Lists of boundaries stay: one may have a single short granule among long ones.
-
-    >>> from timeveil.calendar.catalogue import CATALOGUE
-    >>> [g.name for g in at_least([CATALOGUE["hour"], CATALOGUE["week"]], Ticks(86_400, 0, "day"))]
-    ['week']
     """
     return tuple(g for g in granularities if not g.rule.edges.period or g.rule.shortest >= ticks.width)
 
