@@ -170,11 +170,7 @@ def metavar(declared: Parameter, *, ranges: bool = False) -> str:
 
 
 def help_text(declared: Parameter) -> str:
-    """What it means, with an example to type if it takes a value.
-
-    >>> help_text(Parameter("max_len", "whole", "Largest number of items.", example=4))
-    'Largest number of items: --max-len 4'
-    """
+    """What it means, with an example to type if it takes a value."""
     meaning = spell((declared.off or declared.meaning).rstrip("."), "command")
     if declared.kind == "flag":
         return f"{meaning}."

@@ -33,14 +33,6 @@ def as_dict(self: Any) -> dict[str, Any]:
 
     Keys are the names of the fields, then of the properties that `ALSO` of the class lists; or those that
     its `KEYS` lists: fields and properties, each as "name" or as "name as key".
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Count:
-    ...     people: int
-    ...     pairs: tuple[float, float]
-    >>> as_dict(Count(3, (0.5, 1.0)))
-    {'people': 3, 'pairs': [0.5, 1.0]}
     """
     names = [*(field.name for field in fields(self)), *getattr(type(self), "ALSO", ())]
     keys = getattr(type(self), "KEYS", names)

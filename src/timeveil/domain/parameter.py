@@ -35,11 +35,7 @@ _KINDS |= {tuple: "names", list: "list", Mapping: "mapping"}
 
 
 class Range(NamedTuple):
-    """The numbers a parameter takes.
-
-    >>> print(Range(1, 10_000), "|", Range(at_least=2), "|", Range(0, below=1))
-    from 1 to 10,000 | of at least 2 | from 0 to below 1
-    """
+    """The numbers a parameter takes."""
 
     at_least: float = -math.inf
     at_most: float = LARGEST
@@ -95,11 +91,7 @@ class Parameter:
 
     @property
     def typed(self) -> str:
-        """The option it is on the command line; one that is on by default has an option to switch it off.
-
-        >>> Parameter("structural", "flag", "", default=True).typed, Parameter("max_len", "whole", "").typed
-        ('--no-structural', '--max-len')
-        """
+        """The option it is on the command line; one that is on by default has an option to switch it off."""
         prefix = "--no-" if self.kind == "flag" and self.default is True else "--"
         return self.option or prefix + self.name.replace("_", "-")
 
@@ -376,13 +368,7 @@ def _line(name: str, annotation: Any, default: Any, declared: Mapping[str, Any])
 
 
 def literal(value: Any, *, toml: bool = False) -> str:
-    """The value as Python source, or as TOML; a whole number has no point.
-
-    >>> print(literal("a"), literal(("a", 50.0)), literal({"zip": True}), literal(None))
-    "a" ["a", 50] {"zip": True} None
-    >>> print(literal({"zip": True}, toml=True))
-    {"zip" = true}
-    """
+    """The value as Python source, or as TOML; a whole number has no point."""
     match value:
         case str():
             return json.dumps(value, ensure_ascii=False)

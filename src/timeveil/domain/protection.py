@@ -172,11 +172,7 @@ AnyProtection: TypeAlias = AtMost | Distinct | Entropy | Closeness
 
 
 def protections_from(described: Mapping[str, Any] | None) -> dict[str, AnyProtection]:
-    """The promise about each column, from itself or its text.
-
-    >>> protections_from({"result": "distinct:3"})
-    {'result': Distinct(values=3)}
-    """
+    """The promise about each column, from itself or its text."""
     return {
         column: promise if isinstance(promise, AnyProtection) else _from_text(promise)
         for column, promise in (described or {}).items()

@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 
 
 def decode_dictionaries(table: pa.Table) -> pa.Table:
-    """The table without dictionaries, which may contain values that no row has, and without metadata.
-
-    >>> coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["published", "withheld"]))
-    >>> decode_dictionaries(pa.table({"a": coded}))["a"].type
-    DataType(string)
-    """
+    """The table without dictionaries, which may contain values that no row has, and without metadata."""
     kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
 
@@ -87,12 +82,7 @@ class Deferred:
 
 
 class Facts(Mapping[str, Any]):
-    """Facts about a run by name; those of `later` take long, and are computed when they are first read.
-
-    >>> facts = Facts({"people": 3, "bits": None}, {"bits": lambda: 2.5})
-    >>> facts["bits"], dict(facts)
-    (2.5, {'people': 3, 'bits': 2.5})
-    """
+    """Facts about a run by name; those of `later` take long, and are computed when they are first read."""
 
     def __init__(self, ready: Mapping[str, Any], later: Mapping[str, Callable[[], Any]]) -> None:
         self._ready, self._later, self._lock = dict(ready), dict(later), threading.Lock()
@@ -215,9 +205,6 @@ def canonical(table: pa.Table, by: Sequence[str]) -> pa.Table:
     """Rows sorted by the columns of `by`, then by all others, nulls last.
 
     Equal tables give equal orders, whatever order their rows came in, so the input's order does not show.
-
-    >>> canonical(pa.table({"a": [2, None, 1], "b": ["x", "y", "z"]}), by=["a"])["b"].to_pylist()
-    ['z', 'x', 'y']
     """
     return table.take(pa.array(row_order(table, by)))
 
@@ -241,11 +228,7 @@ def row_order(table: pa.Table, by: Sequence[str] = ()) -> Ints:
 
 
 def row_keys(table: pa.Table, by: Sequence[str] = ()) -> Ints:
-    """A number for each row in that order; rows have the same number if and only if they are equal.
-
-    >>> row_keys(pa.table({"a": [2, 1, 2], "b": [[1, 3], [9], [1]]})).argsort().tolist()
-    [1, 2, 0]
-    """
+    """A number for each row in that order; rows have the same number if and only if they are equal."""
     if table.num_rows == 0:
         return np.zeros(0, np.int64)
     key, *more_words = _words(table, by, WORD_BITS)

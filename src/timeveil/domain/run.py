@@ -191,18 +191,7 @@ class Run:
         return "\n".join(lines)
 
     def job_text(self) -> str:
-        """The same as a job file.
-
-        >>> from timeveil.models.series.parameters import SeriesParameters
-        >>> values = {"k": 10, "p": 5}
-        >>> print(Run(SeriesParameters, "in.csv", Roles(series=["a", "b"]), values, out="out").job_text())
-        command = "anonymize-series"
-        in = "in.csv"
-        out = "out"
-        series = ["a", "b"]
-        k = 10
-        p = 5
-        """
+        """The same as a job file."""
         start = [f'command = "{self.table.command}"', f"in = {literal(self.source)}"]
         return "\n".join([*start, *self._written(job_lines)])
 

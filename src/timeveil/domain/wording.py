@@ -7,13 +7,7 @@ _LONGEST_NAME = 60
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "row"), counted(20_412, "row"), counted(2, "person", "people"), counted(0, "day")
-    ('1 row', '20,412 rows', '2 people', '0 days')
-    >>> counted(3, "granularity"), counted(2, "class")
-    ('3 granularities', '2 classes')
-    """
+    """A number with its noun."""
     if plural is None:
         ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
         plural = f"{noun[:-1]}ies" if ends_in_y else noun + ("es" if noun.endswith("s") else "s")
@@ -21,22 +15,14 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names of columns, long ones cut short and at most a few of them.
-
-    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=2)
-    ('`a`, `b`', '`a`, `b` and 1 more')
-    """
+    """Names of columns, long ones cut short and at most a few of them."""
     short = (f"{name[: _LONGEST_NAME - 1]}…" if len(name) > _LONGEST_NAME else name for name in names[:most])
     quoted = ", ".join(f"`{name}`" for name in short)
     return quoted if len(names) <= most else f"{quoted} and {len(names) - most} more"
 
 
 def printable(text: str, *, other: str = "") -> str:
-    """The text with a question mark for every character that does not show, apart from `other` ones.
-
-    >>> printable("column \\x1b[31m`a`")
-    'column ?[31m`a`'
-    """
+    """The text with a question mark for every character that does not show, apart from `other` ones."""
     return "".join(mark if mark.isprintable() or mark in other else "?" for mark in text)
 
 

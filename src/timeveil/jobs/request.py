@@ -65,12 +65,7 @@ def is_given(value: Any) -> bool:
 
 
 def value_from_text(declared: Parameter, text: Any) -> Any:
-    """An option's value, as the parameter takes it.
-
-    >>> levels = Parameter("levels", "mapping", "", read=int, example={"age": 1})
-    >>> value_from_text(levels, ["age=1", "zip=0"])
-    {'age': 1, 'zip': 0}
-    """
+    """An option's value, as the parameter takes it."""
     match declared.kind:
         case "flag":
             return not declared.default

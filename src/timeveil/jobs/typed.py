@@ -125,11 +125,7 @@ _FORMAT = re.compile(r"[\w.-]*(?:%[YmdHMSjGV][\w.-]*)+", re.ASCII)
 
 
 def overridden(keys: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
-    """The keys of a job with those that are set, `key=value`; the value is TOML, text also without quotes.
-
-    >>> overridden({"k": 5, "levels": {"age": 1}}, ["k=10", "levels.zip=2", "out=next"])
-    {'k': 10, 'levels': {'age': 1, 'zip': 2}, 'out': 'next'}
-    """
+    """The keys of a job with those that are set, `key=value`; the value is TOML, text also without quotes."""
     changed, names = dict(keys), set()
     for setting in settings:
         name = name_of(setting)
@@ -171,11 +167,7 @@ def has_date(path: str) -> bool:
 
 
 def dated(path: str, now: datetime) -> str:
-    """The path with every `{date}` or `{date:FORM}` replaced.
-
-    >>> dated("published/{date:%Y-%m}", datetime(2026, 3, 1)), dated("{date}.ledger", datetime(2026, 3, 1))
-    ('published/2026-03', '2026-03-01.ledger')
-    """
+    """The path with every `{date}` or `{date:FORM}` replaced."""
 
     def text(match: re.Match[str]) -> str:
         form = match[1] or "%Y-%m-%d"

@@ -15,10 +15,10 @@ import timeveil as tv
 from timeveil.domain.guarantee import KAnonymity, guarantee_from
 from timeveil.domain.judgement import Estimate, Verdict, Violation
 from timeveil.domain.relation import Relation, TimeAxis
-from timeveil.domain.release import Deferred, Ledger, Release
+from timeveil.domain.release import Deferred, Ledger, Release, decode_dictionaries
 from timeveil.domain.roles import Derived, Roles
 from timeveil.domain.stored import PrivateFolder, Stored
-from timeveil.domain.wording import silent
+from timeveil.domain.wording import counted, listed, printable, silent
 from timeveil.errors import ERROR_CODES, BundleError, ParameterError, RolesError, TimeveilError
 
 CANARY = "canary7391"
@@ -173,6 +173,24 @@ def test_errors_say_what_happened_then_what_to_do():
     assert isinstance(error, TimeveilError)
     assert error.exit_code == 2
     assert error.code in ERROR_CODES
+
+
+def test_numbers_have_their_nouns():
+    assert (counted(1, "row"), counted(20_412, "row")) == ("1 row", "20,412 rows")
+    assert (counted(2, "person", "people"), counted(0, "day")) == ("2 people", "0 days")
+    assert (counted(3, "granularity"), counted(2, "class")) == ("3 granularities", "2 classes")
+
+
+def test_names_are_listed_without_what_does_not_show():
+    assert (listed(["a", "b"]), listed(["a", "b", "c"], most=2)) == ("`a`, `b`", "`a`, `b` and 1 more")
+    assert listed(["x" * 61]) == f"`{'x' * 59}…`"
+    assert printable("column \x1b[31m`a`") == "column ?[31m`a`"
+
+
+def test_a_dictionary_may_have_values_that_no_row_has():
+    coded = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["published", "withheld"]))
+    decoded = decode_dictionaries(pa.table({"a": coded}))["a"]
+    assert (decoded.type, decoded.to_pylist()) == (pa.string(), ["published"])
 
 
 def test_silence_is_a_progress():

@@ -160,7 +160,9 @@ def test_off_and_ranges_are_written_as_they_are_typed() -> None:
         "--sensitive tariff --k 10 --p 5 --round-outward off"
     )
     assert "k=10, p=5, round_outward=None)" in run.python()
-    assert run.job_text().endswith('\nround_outward = "off"')
+    assert run.job_text().endswith(
+        'series = ["h00..h01"]\nsensitive = ["tariff"]\nk = 10\np = 5\nround_outward = "off"'
+    )
 
 
 def test_what_a_method_does_not_use_is_said() -> None:

@@ -13,7 +13,7 @@ from tests.conformance import releases
 import timeveil as tv
 from timeveil.cli.publishing import publishing_command
 from timeveil.datasets import clinic_visits, daily_cases
-from timeveil.domain.parameter import Parameters, optional, parameter
+from timeveil.domain.parameter import Parameters, Range, literal, optional, parameter
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
 from timeveil.errors import ParameterError
@@ -70,6 +70,27 @@ def test_what_is_out_of_range_has_one_form(values: dict[str, Any], message: str)
     assert refused.value.message == message
     assert refused.value.code == "bad-parameter"
     assert refused.value.facts
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        (Range(1, 10_000), "from 1 to 10,000"),
+        (Range(at_least=2), "of at least 2"),
+        (Range(0, below=1), "from 0 to below 1"),
+    ],
+)
+def test_a_range_is_written_in_words(numbers: Range, words: str) -> None:
+    assert str(numbers) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("a", '"a"'), (("a", 50.0), '["a", 50]'), ({"zip": True}, '{"zip": True}'), (None, "None")],
+)
+def test_a_value_is_written_as_source(value: Any, text: str) -> None:
+    assert literal(value) == text
+    assert literal({"zip": True}, toml=True) == '{"zip" = true}'
 
 
 def test_a_typo_is_recognised() -> None:

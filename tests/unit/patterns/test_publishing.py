@@ -16,6 +16,7 @@ from timeveil.datasets import load_curves
 from timeveil.models.patterns.method import mine
 from timeveil.models.patterns.method.channels import completed
 from timeveil.models.patterns.method.family import mine_family
+from timeveil.models.patterns.method.publishing import as_count
 
 INSTANTS = [f"h{hour:02}" for hour in range(6)]
 WIDE = tv.Roles(respondent="household", series=INSTANTS, drop="rest")
@@ -31,6 +32,10 @@ def curves() -> pa.Table:
 def baskets(rows: int = 60, seed: int = 0) -> pa.Table:
     draw = np.random.default_rng(seed)
     return pa.table({"has": [[x for x in "abcdef" if draw.random() < 0.6] for _ in range(rows)]})
+
+
+def test_a_share_is_a_number_of_people() -> None:
+    assert (as_count(0.01, 250), as_count(0.1, 30), as_count(7, 250)) == (3, 3, 7)
 
 
 def test_the_release_and_its_ledger(curves: pa.Table) -> None:

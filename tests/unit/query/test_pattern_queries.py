@@ -167,11 +167,12 @@ def test_words_tell_the_values_that_a_symbol_stands_for():
     )
     known = Evidence(release).patterns
     found = answer(release, PatternSupport(["t0=a", "t2=d"]))
-    words = support_lines(found, known, ["t0=a", "t2=d"])
+    words = support_lines(found, known, ["t0=a", "t1=b", "t2=d"])
     assert words[0].startswith(f"{found.value:,.0f} people")
     assert words[2:] == [
         "in deviations of a series from its mean, with 4 symbols:",
         "  a:  below -0.674",
+        "  b:  -0.674 to 0",
         "  d:  0.674 and above",
     ]
     rule = answer(release, RuleConfidence(["t0=a"], ["t2=d"]))

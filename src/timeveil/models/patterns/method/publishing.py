@@ -204,11 +204,7 @@ def least_support(min_support: float, people: int, k: int) -> int:
 
 
 def as_count(min_support: float, people: int) -> int:
-    """A share of all as a number of people; a number stays.
-
-    >>> as_count(0.01, 250), as_count(0.1, 30), as_count(7, 250)
-    (3, 3, 7)
-    """
+    """A share of all as a number of people; a number stays."""
     if min_support < 1:
         return max(1, math.ceil(min_support * people - 1e-9))
     if min_support != int(min_support):

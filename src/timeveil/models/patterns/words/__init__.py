@@ -93,13 +93,7 @@ def attack_summary(breach: PatternBreach, _release: Release | None = None) -> Su
 
 
 def derivation(group: SmallGroup) -> str:
-    """How anyone gets from counts to a few people.
-
-    >>> derivation(SmallGroup(("bread",), ("milk",), 2, ((1, 31), (-1, 29))))
-    'exactly 2 people have `bread` and not `milk`: 31 - 29 = 2.'
-    >>> derivation(SmallGroup(("t0=c",), (), 1, ((1, 12), (-1, 7), (-1, 4)), (2,)))
-    'exactly 1 person has `t0=c`: 12 - 7 - 4 = 1, where 4 is not published but follows from others.'
-    """
+    """How anyone gets from counts to a few people."""
     have = quoted(group.present) or "anything"
     none = "not" if len(group.absent) == 1 else "none of"
     without = f" and {none} {quoted(group.absent)}" if group.absent else ""
@@ -206,11 +200,7 @@ def top_lines(top: pa.Table, published: Patterns) -> list[str]:
 
 
 def span_words(low: float, high: float) -> str:
-    """A range of z-normalised values.
-
-    >>> span_words(-math.inf, -0.9674), span_words(0.0, 0.43)
-    ('below -0.967', '0 to 0.43')
-    """
+    """A range of z-normalised values."""
     if math.isinf(low):
         return f"below {high:.3g}"
     return f"{low:.3g} and above" if math.isinf(high) else f"{low:.3g} to {high:.3g}"
