@@ -4,12 +4,7 @@ A series is brought to mean 0 and deviation 1; at level L the real line is cut i
 probability, and an instant's symbol is the number of the cell that holds its value. With `u = Phi(z)` at hand
 the symbol at any level is `floor(L * u)`. Levels do not nest. The paper compares two shapes by the cosine
 distance of the vectors of all differences between two of their instants (eq. 3): one minus the correlation.
-
-Where we depart from the print
-    The deviation is the population's; a constant series is 0 at every instant.
-    The text centres on the mean, the worked example on the median: `center` says which.
-    A value on a border between two cells belongs to the upper one.
-    A constant sequence has no direction: two of them are 0 apart, one and another that is not constant 1.
+Where this departs from the print is in `docs/explanation/errata.md`.
 """
 
 from __future__ import annotations
@@ -159,7 +154,6 @@ class Representation:
     segment: int = 1
 
     def names(self, instants: Sequence[str]) -> tuple[str, ...]:
-        """The names of the features."""
         return tuple(instants)
 
     def features(self, z: Floats) -> Floats:
@@ -192,8 +186,8 @@ class Segments(Representation):
         return np.diff(self._starts, append=self.count)
 
     def names(self, instants: Sequence[str]) -> tuple[str, ...]:
-        ends = zip(self._starts, self._starts + self._lengths - 1, strict=True)
-        return tuple(instants[a] if a == b else f"{instants[a]}..{instants[b]}" for a, b in ends)
+        parts = (instants[start : start + self.segment] for start in self._starts)
+        return tuple(part[0] if len(part) == 1 else f"{part[0]}..{part[-1]}" for part in parts)
 
     def features(self, z: Floats) -> Floats:
         return np.asarray(np.add.reduceat(z, self._starts, axis=-1) / self._lengths)

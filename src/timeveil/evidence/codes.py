@@ -168,8 +168,9 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
 
 def mismatch(message: str) -> InputError:
     """The error for a ledger that does not belong to the release."""
-    hint = "use the ledger that was written with this release"
-    return InputError(message, hint=hint, code="ledger-mismatch")
+    return InputError(
+        message, hint="use the ledger that was written with this release", code="ledger-mismatch"
+    )
 
 
 def align(original: Coded, released: Coded) -> tuple[Coded, Coded]:

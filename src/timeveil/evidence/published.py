@@ -250,8 +250,7 @@ def instant_of(axis: TimeAxis, moment: Moment) -> Instant:
 
 def unreadable(hint: str, of: str = "time") -> ParameterError:
     """The error for a bound that is not a time or slot of the release."""
-    message = f"a bound of the window is not a {of} of this release"
-    return ParameterError(message, hint=hint, code="bad-time")
+    return ParameterError(f"a bound of the window is not a {of} of this release", hint=hint, code="bad-time")
 
 
 # The order of published rows follows from their values, or else it could carry a message.

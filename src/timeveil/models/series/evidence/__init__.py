@@ -34,7 +34,7 @@ from timeveil.symbols import (
     representation_of,
 )
 
-__all__ = ["ABSENT", "Floats", "Integers", "Series", "encode_numbers", "floats_of", "series_of"]
+__all__ = ["ABSENT", "Floats", "Series", "encode_numbers", "floats_of", "series_of"]
 Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
@@ -73,7 +73,6 @@ class Published:
 
     @property
     def size(self) -> int:
-        """The number of instants of a series."""
         return len(self.instants)
 
     @property
@@ -93,7 +92,6 @@ class Published:
         return np.array([self.instants.index(name) for name in names], dtype=np.int64)
 
     def others(self, instants: Ints) -> Ints:
-        """The instants that are not among these."""
         return np.setdiff1d(np.arange(self.size), instants)
 
     def features_known(self, instants: Ints) -> tuple[Ints, Ints]:
@@ -168,7 +166,6 @@ class Records:
 
     @property
     def matrix(self) -> Floats:
-        """The values, a row per series."""
         return self.series.matrix
 
     @property

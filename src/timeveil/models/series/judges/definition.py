@@ -204,8 +204,7 @@ def normalised(matrix: Floats, center: str) -> Floats:
     """Values less the centre in population deviations, 0 where a series is constant.
 
     The least value is taken off first, in halves that cannot overflow: differences of near values are exact,
-    and the deviation of n values is at least their range by the root of 2n. Rounding stays far below a
-    thousand millionth for series of any size.
+    and rounding stays far below a thousand millionth for series of any size.
     """
     halves = matrix / 2
     rise = halves - halves.min(axis=1, keepdims=True)

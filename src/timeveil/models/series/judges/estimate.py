@@ -11,13 +11,9 @@ For a given deviation the highest centre is the least of some straight lines, so
 concave function of the deviation alone. Its top is found between two of its lines, each step replacing one of
 them. The crossing of the two lines is never below the top: stopped at any step, the answer holds.
 
-Where we depart from the print
-    The constraints are multiplied by the deviation, which the print divides by.
-    The cell of an instant is on both sides, which implies the bounds of Lemma 1.
-    A z-normalised value is within sqrt(n - 1) of 0, not sqrt(n); about the median within one more.
-    Each instant has a level, and its cell bounds it where that is finite.
-    That deviations from a mean add up to 0 narrows ranges further.
-    Of symbols that overlap an envelope equally, the one nearest to the middles of all envelopes is chosen.
+Unlike the print, the constraints are multiplied by the deviation, not divided; the cell of an instant is on
+both sides, which implies the bounds of Lemma 1; and deviations from a mean, which add up to 0, narrow ranges
+further. Of symbols that overlap an envelope equally, that nearest to the middles of all envelopes is chosen.
 """
 
 from __future__ import annotations

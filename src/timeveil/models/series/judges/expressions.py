@@ -94,7 +94,7 @@ class Expression:
         return cls(text, used, tree, {word: used.index(name) for word, name in named.items()})
 
     def value(self, values: Floats) -> Floats:
-        """The value for each row of the values at `instants`; nan where there is none."""
+        """Nan where there is none."""
         with np.errstate(all="ignore"):
             number = self._computed(self._tree, lambda column: values[:, column], np.float64, _applied)
             return np.broadcast_to(number, len(values))

@@ -9,13 +9,11 @@ A pattern is a vector of features, each a number computed from the z-normalised 
 | `slope` | the slope of the straight line through the series, per instant | `"slope"` |
 | `peak-to-trough` | the highest value less the lowest | `"peak-to-trough"` |
 
-`FEATURES` has them; a further one is a class with the same methods. Bounds are by interval arithmetic: for
-any values within their bounds, the feature is within its bounds.
+Bounds are by interval arithmetic: for any values within their bounds, the feature is within its bounds.
 
 Shapes are compared by the cosine of their features, as in the paper, or by their z-normalised values:
-`euclidean` is the root mean square of the differences, instant by instant, and `dtw` (dynamic time warping)
-the same along the best warping, in which an instant may meet several that follow each other, at a cost of
-rows times the square of the instants.
+`euclidean` is the root mean square of the differences, instant by instant, and `dtw` the same along the best
+warping, in which an instant may meet several that follow each other: rows times the square of the instants.
 """
 
 import math
@@ -96,13 +94,11 @@ class Differences(Feature):
         return pair and all(name in instants for name in key)  # type: ignore[attr-defined]  # a pair is iterable
 
     def weights(self, instants: Names, key: Any) -> Floats:
-        """The first less the second."""
         weights = np.zeros(len(instants))
         weights[instants.index(key[0])], weights[instants.index(key[1])] = 1.0, -1.0
         return weights
 
     def vector(self, z: Floats) -> Floats:
-        """The features of each row."""
         return np.asarray(z - z.mean(axis=1, keepdims=True))
 
     def back(self, weights: Floats) -> Floats:

@@ -216,7 +216,6 @@ class ReleaseSummary:
 
     @classmethod
     def of(cls, records: Records) -> ReleaseSummary:
-        """A release as a workload reads it."""
         p = records.published
         middle = None if p.mean is None else middles(p)
         return cls(p.rows, records.run, p.values, p.pattern, p.low, p.high, p.shapes()[:, p.pattern], middle)
@@ -231,11 +230,9 @@ class Outcome:
     hits: Floats | None = None
 
     def errors(self) -> Floats:
-        """Relative errors of the counts."""
         return np.abs(self.guess - self.truth) / np.maximum(self.truth, 1.0)
 
     def error(self, kind: str) -> QueryError:
-        """The errors of all questions, of one kind, in a few numbers."""
         errors = self.errors()
         numbers = len(errors), float(errors.mean()), float(np.median(errors))
         if self.hits is None:
@@ -276,12 +273,10 @@ class Workload:
         self._middle = None if release.middle is None else release.middle[first].T.copy()
 
     def ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
-        """Range counts."""
         bands = self._values.draw(self._centres(questions, rng), 3, rng)
         return self._answered("range counts", questions, lambda part: self._in_values(bands[part]))
 
     def pattern_ranges(self, questions: int, rng: np.random.Generator) -> Outcome:
-        """Ranges of differences."""
         bands = self._differences.draw(self._centres(questions, rng), 3, rng)
         return self._answered("pattern ranges", questions, lambda part: self._in_differences(bands[part]))
 

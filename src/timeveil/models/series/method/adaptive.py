@@ -61,14 +61,8 @@ def adaptive(matrix: Matrix, parameters: SeriesParameters, progress: Progress = 
     """Groups of at least k, subgroups of at least p, and a level for each instant, or one for all."""
     progress("looking at shapes", 0.0)
     series = _series(matrix, parameters)
-    share = 0.2 if parameters.effort else 0.9
-    layout, unit = start(
-        series,
-        parameters.k,
-        parameters.p,
-        _weight(parameters),
-        lambda doing, part: progress(doing, 0.05 + share * part),
-    )
+    share, k, p, weight = 0.2 if parameters.effort else 0.9, parameters.k, parameters.p, _weight(parameters)
+    layout, unit = start(series, k, p, weight, lambda doing, part: progress(doing, 0.05 + share * part))
     ahead: Progress = lambda doing, part: progress(doing, 0.3 + 0.65 * part)  # noqa: E731 as short as it can be
     partition = _improved(series, layout, unit, np.zeros(len(matrix), np.int64), parameters, ahead)
     progress("done", 1.0)
@@ -166,7 +160,6 @@ class Seats:
 
     @classmethod
     def of(cls, series: Series, layout: Layout, kind: Ints) -> Seats:
-        """The series of a layout, in its order."""
         shapes = np.column_stack([series.shapes, series.flat])
         positions = np.minimum(series.positions, BELOW_ONE).astype(np.float32)
         features, subgroup = layout.features[layout.order], layout.subgroup
@@ -281,7 +274,6 @@ class Scores:
             self._expected = self._preserved + GAP_AFTER * (self._expected - self._preserved)
 
     def mean_loss(self) -> float:
-        """What a series loses on average."""
         count = len(self.seats.row)
         return float(self.wide.sum() + self.price * (count - self._preserved.sum())) / count
 

@@ -6,19 +6,16 @@ in l.
 Numbers: of a value that is in more, some rows, chosen at random, get another one: `"swap"` takes it from the
 column, near in rank and not yet too frequent in the cell; `"perturb"` is the paper's, a value within epsilon
 that nobody has. Swapping is the default: a value that nobody has is conspicuous, and the nearest one that
-somebody has is what it was. Near is in rank: next to a common zero, the smallest amounts that occur. A
-perturbed value has no more decimals than the column while there are such numbers that nobody has.
+somebody has is what it was.
 
 Categories, and numbers with few different values, have no neighbourhood: they stay, and series change cells.
 
 1. Series are left out only where no cells at all could hold them: of values too frequent in the whole table
    as few as can be, evenly over the order of values (`eligible`).
-2. The method forms groups, subgroups and patterns as ever. Groups are halved by value, as long as no value is
-   in more than one row in l of either half; what cannot be halved is a region. One that is a single group
-   stays as it is if its cells hold already.
+2. The method forms groups as ever. They are halved by value, as long as no value is in more than one row in l
+   of either half; what cannot be halved is a region. A single group stays if its cells hold already.
 3. The series of any other region are cut anew, into groups by value and then into subgroups by shape, which
-   get a pattern as the method gives it; `adaptive` improves all groups once more, by swaps of series with the
-   same categories.
+   get a pattern as the method gives it; `adaptive` improves all by swaps of series with the same categories.
 
 A cut is made along the widest axis, but a side must take, or may not take, some of a value where the other
 side, or this one, would hold too many. With n rows and B = n // l, a side of about l * t rows may take t of a

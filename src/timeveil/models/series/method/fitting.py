@@ -51,7 +51,6 @@ class Alphabet:
         return choices
 
     def pattern(self, picked: Ints, low: Floats) -> tuple[Symbols, Symbols]:
-        """Symbols and levels of the picked choices."""
         levels = picked + 1 if self.level is None else np.full_like(picked, self.level)
         symbols = (low * levels).astype(np.uint8) if self.level is None else picked.astype(np.uint8)
         return symbols, levels.astype(np.uint8)

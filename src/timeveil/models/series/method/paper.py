@@ -63,7 +63,6 @@ class Leaves:
 
     @classmethod
     def none_yet(cls, count: int) -> Self:
-        """No leaf of this many series."""
         return cls(np.full(count, -1, np.int64), np.ones(count, np.int64), np.zeros(count, np.bool_))
 
     def add(self, rows: Ints, label: Ints, level: int | Ints, *, undersized: bool = False) -> None:

@@ -60,7 +60,6 @@ class Series:
         return cls(values, shapes, flat, positions_of(matrix, center, representation), power * deviation)
 
     def take(self, rows: Ints) -> Series:
-        """These rows, in this order."""
         return Series(self.values[rows], self.shapes[rows], self.flat[rows], self.positions[rows], self.scale)
 
 
