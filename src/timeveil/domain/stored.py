@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -110,6 +110,19 @@ class Stored:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             self.schema: pa.Schema = file.schema_arrow
             self.num_rows: int = file.metadata.num_rows
+
+    @classmethod
+    def written(
+        cls, folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]
+    ) -> "Stored":
+        """Rows in a private file with exactly the names and types of a schema, as they arrive."""
+        path = folder.path / f"{name}.parquet"
+        form: dict[str, Any] = {"compression": "lz4", "use_dictionary": False, "write_statistics": False}
+        with private_file(path) as file, pq.ParquetWriter(file, schema, **form) as writer:
+            for rows in tables:
+                if rows.num_rows:
+                    writer.write_table(rows.rename_columns(schema.names).cast(schema))
+        return cls(path, folder)
 
     def __repr__(self) -> str:
         return f"<Stored {self.num_rows} rows, {len(self.schema.names)} columns>"

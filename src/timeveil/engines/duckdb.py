@@ -26,7 +26,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
 from timeveil.engines import Levels, Published, Tally, lookups, total
 from timeveil.engines.memory import MemoryEvents
-from timeveil.engines.sql import ENTRIES, SqlEvents, aliases, stored
+from timeveil.engines.sql import ENTRIES, SqlEvents, aliases
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import decoded_fields
 from timeveil.reading.encoding import with_dictionaries
@@ -79,7 +79,7 @@ class DuckDBEvents(SqlEvents):
         self._folder, data = PrivateFolder(), relation.data
         if not isinstance(data, Stored):
             with _explained():
-                data = stored(self._folder, "source.parquet", data.schema, [data])
+                data = Stored.written(self._folder, "source", data.schema, [data])
         self._source = data
         self._parted_for: tuple[tuple[tuple[str, int], ...], int] | None = None
         # Files that DuckDB makes have the usual rights; the folder lets nobody else in.
@@ -163,8 +163,8 @@ class DuckDBEvents(SqlEvents):
 
         folder = PrivateFolder()
         with _explained():
-            data = stored(folder, "data.parquet", schema, tables())
-            listed = stored(folder, "entries.parquet", ENTRIES, entries())
+            data = Stored.written(folder, "data", schema, tables())
+            listed = Stored.written(folder, "entries", ENTRIES, entries())
         smallest = min((least for groups, least in sizes if groups), default=0)
         return Published(data, listed, data.num_rows, sum(groups for groups, _ in sizes), smallest)
 

@@ -12,12 +12,11 @@ ordering of these, then a grouping per granularity, most of them of few groups o
 all rows where they are published.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from timeveil.calendar.civil import UNITS
 from timeveil.calendar.granularity import Granularity
@@ -26,7 +25,7 @@ from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
 from timeveil.domain.roles import Roles
-from timeveil.domain.stored import PrivateFolder, Stored, private_file
+from timeveil.domain.stored import PrivateFolder, Stored
 from timeveil.engines import Cells, Held, Levels, Published, Recoded, Step, Tally, lookups, published_schema
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
@@ -341,9 +340,9 @@ class SqlEvents:
 
     def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
         folder = PrivateFolder()
-        data = stored(folder, "data.parquet", schema, self._session.batches(ordered))
+        data = Stored.written(folder, "data", schema, self._session.batches(ordered))
         listed = self._session.batches("SELECT row, number FROM placed ORDER BY row")
-        entries = stored(folder, "entries.parquet", ENTRIES, listed)
+        entries = Stored.written(folder, "entries", ENTRIES, listed)
         return Published(data, entries, data.num_rows, *sizes)
 
     def close(self) -> None:
@@ -360,12 +359,3 @@ class SqlEvents:
 
     def _upload(self, name: str, table: pa.Table) -> None:
         self._session.upload(name, decode_dictionaries(table))
-
-
-def stored(folder: PrivateFolder, name: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Stored:
-    """Rows as a private file with exactly the names and types of a schema, as they arrive."""
-    path = folder.path / name
-    with private_file(path) as target, pq.ParquetWriter(target, schema, compression="lz4") as file:
-        for table in tables:
-            file.write_table(table.rename_columns(schema.names).cast(schema))
-    return Stored(path, folder)

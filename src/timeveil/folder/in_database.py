@@ -14,7 +14,6 @@ from itertools import chain
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from timeveil.domain.guarantee import guarantee_from
 from timeveil.domain.judgement import Violation
@@ -198,12 +197,8 @@ def _held(rows: Iterator[pa.RecordBatch], columns: pa.Schema) -> pa.Table | Stor
         batches.append(batch)
         size += batch.nbytes
         if size > IN_MEMORY_BYTES:
-            folder = PrivateFolder()
-            path = folder.path / "rows.parquet"
-            with private_file(path) as file, pq.ParquetWriter(file, columns) as writer:
-                for piece in chain(batches, rows):
-                    writer.write_batch(piece)
-            return Stored(path, folder)
+            tables = (pa.Table.from_batches([piece], columns) for piece in chain(batches, rows))
+            return Stored.written(PrivateFolder(), "rows", columns, tables)
     return pa.Table.from_batches(batches, columns)
 
 

@@ -12,20 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from timeveil.calendar.axis import civil, derive, durations, instants
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.lines import Decimal, Delimiter, Reading
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import Derived, Roles, require_roles
-from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored, private_file
+from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
 from timeveil.errors import ParameterError, RolesError, TimeveilError, raising
 from timeveil.reading import columns
 from timeveil.reading.columns import DecimalCommas, FaultyRows, decoded_fields, emptied, fit, without_nan
@@ -234,42 +232,33 @@ def _store(source: Source, reader: TypedReader) -> tuple[Stored, TimeAxis | None
     """
     with raising(temporary_file_error, on=OSError):
         folder = PrivateFolder()
-        draft, final = folder.path / "draft.parquet", folder.path / "rows.parquet"
         try:
             pieces = (
                 rows.slice(start, BATCH_ROWS)
                 for rows in source.batches(reader.columns)
                 for start in range(0, max(rows.num_rows, 1), BATCH_ROWS)
             )
-            _write(draft, map(reader.draft, pieces))
-            axis = reader.close(lambda: _stored_rows(draft))
+            draft = _written(folder, "draft", map(reader.draft, pieces))
+            axis = reader.close(lambda: _tables(draft))
             if reader.is_settled:
-                draft.rename(final)
-            else:
-                _write(final, (reader.complete(rows, axis) for rows in _stored_rows(draft)))
-                draft.unlink()
+                return draft, axis
+            final = _written(folder, "rows", (reader.complete(rows, axis) for rows in _tables(draft)))
+            draft.path.unlink()
         except BaseException:
             folder.close()
             raise
-        return Stored(final, folder), axis
+        return final, axis
 
 
-def _write(path: Path, tables: Iterator[pa.Table]) -> None:
-    """A private Parquet file whose schema, with dictionaries decoded, is that of the first rows."""
+def _written(folder: PrivateFolder, name: str, tables: Iterator[pa.Table]) -> Stored:
+    """Rows in a private file whose schema, with dictionaries decoded, is that of the first of them."""
     first = next(tables)
-    schema = pa.schema(decoded_fields(first.schema))
-    form: dict[str, Any] = {"compression": "lz4", "use_dictionary": False, "write_statistics": False}
-    with private_file(path) as file, pq.ParquetWriter(file, schema, **form) as writer:
-        for rows in chain([first], tables):
-            if rows.num_rows:
-                writer.write_table(rows.cast(schema))
+    return Stored.written(folder, name, pa.schema(decoded_fields(first.schema)), chain([first], tables))
 
 
-def _stored_rows(path: Path) -> Iterator[pa.Table]:
-    with pq.ParquetFile(path, pre_buffer=False) as file:
-        yield file.schema_arrow.empty_table()
-        for batch in file.iter_batches(batch_size=BATCH_ROWS):
-            yield pa.Table.from_batches([batch])
+def _tables(rows: Stored) -> Iterator[pa.Table]:
+    yield rows.schema.empty_table()
+    yield from (pa.Table.from_batches([batch]) for batch in rows.to_batches())
 
 
 def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
