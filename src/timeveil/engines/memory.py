@@ -31,6 +31,8 @@ from timeveil.reading.risks import Occurrences, occurrences
 
 KEY_BITS = 62
 NEVER = np.int32(-1)  # the position before a person's first visit
+Part = tuple[Ints, Granules, Levels]
+"""Rows to publish, with their granules and levels."""
 Returns = tuple[Codes, Codes]
 """Visits that have one before: the cell of each, and the position of the one before."""
 
@@ -131,14 +133,7 @@ class MemoryEvents:
         group_of_cell[inside] = number[groups.of_cells(int(inside.sum()))]
         group = group_of_cell[cell_of_row]
         granules = timeline.granules_of(granularity)
-        return Published(
-            # Rows are built when first read; until then only their group is stored.
-            data=Deferred(lambda: self._build([(np.flatnonzero(group >= 0), granules, levels)])),
-            entries=self._entries(group),
-            rows=int(np.count_nonzero(group >= 0)),
-            groups=int(safe.sum()),
-            smallest_group=groups.tally(k).kept_smallest,
-        )
+        return self._published(group, [(np.flatnonzero(group >= 0), granules, levels)], groups.people[safe])
 
     def cells(self, sensitive: Collection[str] = ()) -> Cells:
         visits, cell_of_row = self._sorted({})
@@ -176,21 +171,24 @@ class MemoryEvents:
             (np.flatnonzero(step == number), timeline.granules_of(granularity), levels)
             for number, (granularity, levels) in enumerate(steps)
         ]
-        return Published(
-            data=Deferred(lambda: self._build(parts, stepped=numbered)),
-            entries=self._entries(group),
-            rows=int((group >= 0).sum()),
-            groups=len(recoded.people),
-            smallest_group=int(recoded.people.min()) if len(recoded.people) else 0,
-        )
+        return self._published(group, parts, recoded.people, stepped=numbered)
 
-    def _entries(self, group: Codes) -> pa.Table:
-        """The ledger's table: the group of every input row, null where it was withheld."""
+    def _published(
+        self, group: Codes, parts: Sequence[Part], people: Ints, *, stepped: bool = False
+    ) -> Published:
+        """What is published of rows whose group is known; `people` has those of each group."""
         listed = group
         if self._counted_rows is not None:
             listed = np.full(self._table.num_rows, -1, np.int32)
             listed[self._counted_rows] = group
-        return pa.table({"row": np.arange(len(listed)), "group": pa.array(listed, mask=listed < 0)})
+        return Published(
+            # Rows are built when first read; until then only their group is stored.
+            data=Deferred(lambda: self._build(parts, stepped=stepped)),
+            entries=pa.table({"row": np.arange(len(listed)), "group": pa.array(listed, mask=listed < 0)}),
+            rows=int(np.count_nonzero(group >= 0)),
+            groups=len(people),
+            smallest_group=int(people.min()) if len(people) else 0,
+        )
 
     def close(self) -> None:
         """Nothing on disk to let go of."""
@@ -204,7 +202,7 @@ class MemoryEvents:
             self._visits[key] = Visits.of(quasi, self._position, self._person, self._person_room)
         return self._visits[key]
 
-    def _build(self, parts: Sequence[tuple[Ints, Granules, Levels]], *, stepped: bool = False) -> pa.Table:
+    def _build(self, parts: Sequence[Part], *, stepped: bool = False) -> pa.Table:
         """The published rows, ordered by what they say; each part has rows of one granularity and level."""
         roles, time = self._relation.roles, self._relation.time
         start, end = f"{time}_start", f"{time}_end"
