@@ -238,11 +238,7 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def type_named(name: str) -> pa.DataType:
-    """The type that `release.json` calls by this name.
-
-    >>> type_named("timestamp[ms, tz=Europe/Berlin]")
-    TimestampType(timestamp[ms, tz=Europe/Berlin])
-    """
+    """The type that `release.json` calls by this name."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     if (zoned := _ZONED.fullmatch(name)) and (_OFFSET.fullmatch(zoned[2]) or is_zone(zoned[2])):

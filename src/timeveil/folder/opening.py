@@ -246,11 +246,7 @@ def _extra(folder: Path, expected: set[str]) -> list[Violation]:
 
 
 def not_of_the_release(name: str) -> str:
-    """The sentence about a file that does not belong to a release.
-
-    >>> not_of_the_release("desktop.ini")
-    '`desktop.ini` does not belong to the release: Windows leaves it in folders; delete it'
-    """
+    """The sentence about a file that does not belong to a release."""
     sentence = f"`{name}` does not belong to the release"
     for origin, patterns in _STRAYS.items():
         if any(fnmatchcase(name.lower(), pattern) for pattern in patterns.split()):

@@ -112,26 +112,13 @@ def read_baskets(table: Any, roles: Roles, **options: Any) -> Relation:
 
 
 def collect(relation: Relation, fill: Fill | None = None, *, several: bool = False) -> Collection:
-    """The series of a table; with `several`, a person may have more than one.
-
-    >>> table = pa.table({"who": ["a", "b", "a", "b"], "day": [1, 1, 2, 2], "load": [5.0, 7.0, 6.0, None]})
-    >>> relation = read_series(table, Roles(respondent="who", time="day", value="load"))
-    >>> collection = collect(relation, fill="forward")
-    >>> collection.instants, collection.matrix.tolist()
-    (('1', '2'), [[5.0, 6.0], [7.0, 7.0]])
-    """
+    """The series of a table; with `several`, a person may have more than one."""
     collection, missing = _wide(relation, several=several) if relation.roles.series else _long(relation, fill)
     return _without_gaps(collection, missing, fill) if missing.any() else collection
 
 
 def gather(relation: Relation, nulls: str = "error", repeats: str = "error") -> Baskets:
-    """The transactions of a table, without rows that lack a person or an item, and each item once, if so set.
-
-    >>> table = pa.table({"who": [7, 8, 7], "what": ["tea", "tea", "milk"]})
-    >>> baskets = gather(read_baskets(table, Roles(respondent="who", item="what")))
-    >>> baskets.names, baskets.starts.tolist(), baskets.items.tolist()
-    (('milk', 'tea'), [0, 2, 3], [0, 1, 1])
-    """
+    """The transactions of a table, if so set without incomplete rows, and with each item once."""
     table, item = relation.table, relation.needed(relation.roles.item, "item")
     has_lists = is_list(table[item].type)
     person = relation.roles.respondent if has_lists else relation.respondent

@@ -46,21 +46,13 @@ def is_address(table: object) -> TypeGuard[str]:
 
 
 def address_of(address: str) -> tuple[str, str]:
-    """What connects to the database, and the name of the table as SQL writes it.
-
-    >>> address_of('postgresql://clinic/db#public.visits')
-    ('postgresql://clinic/db', '"public"."visits"')
-    """
+    """What connects to the database, and the name of the table as SQL writes it."""
     database, names = _parsed(address, "table")
     return database, ".".join(map(quote, names))
 
 
 def schema_of(address: str) -> tuple[str, str]:
-    """What connects to the database, and the name of the schema.
-
-    >>> schema_of('postgresql://clinic/db#published')
-    ('postgresql://clinic/db', 'published')
-    """
+    """What connects to the database, and the name of the schema."""
     database, names = _parsed(address, "schema")
     if len(names) > 1 or len(names[0].encode()) > LONGEST_NAME or names[0].startswith("pg_"):
         hint = f"end it with the name of a schema alone: {_EXAMPLES['schema']}"

@@ -85,11 +85,7 @@ def read_dates(texts: pa.Array, form: str | None) -> Iterator[Dates]:
 
 @lru_cache(maxsize=32)
 def pattern_of(form: str) -> str:
-    """The pattern of texts in a format like that of `strftime`.
-
-    >>> pattern_of("%d.%m.%y")
-    '(?P<d>\\\\d{1,2})\\\\.(?P<m>\\\\d{1,2})\\\\.(?P<y>\\\\d{2})'
-    """
+    """The pattern of texts in a format like that of `strftime`."""
     parts = re.split("%(.)", form)
     directives, pattern = parts[1::2], re.escape(parts[0])
     for letter, text in zip(directives, parts[2::2], strict=True):
@@ -176,11 +172,7 @@ def days_of(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
 
 
 def is_compact(numbers: Ints) -> Flags:
-    """Whether whole numbers are days from 1900 to 2100, written YYYYMMDD.
-
-    >>> is_compact(np.array([20240229, 20230229, 18991231])).tolist()
-    [True, False, False]
-    """
+    """Whether whole numbers are days from 1900 to 2100, written YYYYMMDD."""
     near = (numbers >= FIRST_COMPACT) & (numbers <= LAST_COMPACT)
     if not near.any():  # as most columns of numbers are
         return near
@@ -189,11 +181,7 @@ def is_compact(numbers: Ints) -> Flags:
 
 
 def from_digits(column: pa.ChunkedArray, *, day_first: bool = False) -> pa.ChunkedArray:
-    """Milliseconds since 1970 of days written YYYYMMDD, or YYYYDDMM, times the milliseconds of a day.
-
-    >>> from_digits(pa.chunked_array([[19700102 * DAY_MS + 5]])).to_pylist()
-    [86400005]
-    """
+    """Milliseconds since 1970 of days written YYYYMMDD, or YYYYDDMM, times the milliseconds of a day."""
     chunks = []
     for chunk in column.chunks:
         missing = chunk.is_null().to_numpy(zero_copy_only=False)

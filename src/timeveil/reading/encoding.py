@@ -131,11 +131,7 @@ def _numbered(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def distinct(numbers: Ints) -> Ints:
-    """The different numbers, sorted; on many, a fraction of what the hash table of `np.unique` takes.
-
-    >>> distinct(np.array([3, 1, 3])).tolist()
-    [1, 3]
-    """
+    """The different numbers, sorted; on many, a fraction of what the hash table of `np.unique` takes."""
     ordered = np.sort(numbers)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
@@ -184,11 +180,7 @@ class Numbers(NamedTuple):
 
 
 def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
-    """The column's values as numbers; empty text is a missing value.
-
-    >>> numbers("load", pa.chunked_array([["1.5", "", "2e3"]])).values.tolist()
-    [1.5, 0.0, 2000.0]
-    """
+    """The column's values as numbers; empty text is a missing value."""
     column = parsed = decoded(without_wrapping(column))
     kind = column.type
     if is_text(kind):

@@ -62,11 +62,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences(column: pa.ChunkedArray, person: Codes | None) -> Occurrences:
-    """The values of a column in memory; `person` has a code per row.
-
-    >>> occurrences(pa.chunked_array([["a", "a", "b", None, "c", "c"]]), np.array([1, 2, 1, 1, 3, 3])).sole
-    3
-    """
+    """The values of a column in memory; `person` has a code per row."""
     owner = np.arange(len(column)) if person is None else person
     if column.null_count:
         owner, column = owner[np.asarray(column.is_valid())], column.drop_null()

@@ -266,12 +266,6 @@ def parse(texts: pa.Array, form: str | None = None) -> tuple[pa.Array, dict[str,
 
     Bad texts become null; so do empty ones, which are of no kind. With `form`, texts are written in that way
     only. Dates whose order is not decided are digits: see `from_digits`.
-
-    >>> values, kinds = parse(pa.array(["1970-01-02", "1970-01-01T01:00:00+01:00", "soon"]))
-    >>> values.to_pylist()
-    [86400000, 0, None]
-    >>> [kind for kind, mask in kinds.items() if mask.any()]
-    ['date', 'aware', 'bad']
     """
     if not pa.types.is_dictionary(texts.type):
         sample = texts.slice(0, _SAMPLE_ROWS)
