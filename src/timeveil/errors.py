@@ -44,8 +44,8 @@ ErrorCode = (
 ERROR_CODES: tuple[str, ...] = tuple(code for group in get_args(ErrorCode) for code in get_args(group))
 
 Surface = Literal["python", "command", "job", "form"]
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _OF_FORMS = {"None": "off", "False": "no"}
 _PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
 
@@ -233,10 +233,10 @@ def safe_to_show(cause: Exception) -> TimeveilError:
         hint = 'let DuckDB work from disk: {engine="duckdb"} {memory_limit="2GB"}'
         return EngineError("there is not enough memory for this table", hint=hint)
     number = cause.errno if isinstance(cause, OSError) else None
-    if number in _FULL:
+    if number in FULL:
         hint = "make room, or set TMPDIR to a folder on another disk"
         return EngineError("the disk is full", hint=hint, code="disk-full")
-    if number in _FORBIDDEN:
+    if number in FORBIDDEN:
         message = "no permission to read or write a file that is needed"
         hint = "check that you may use the folders named, and the one for temporary files"
         return EngineError(message, hint=hint, code="no-permission")

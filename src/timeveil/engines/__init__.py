@@ -17,6 +17,7 @@ from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
+from timeveil.reading.columns import value_type
 from timeveil.reading.risks import Occurrences
 
 ENGINES = {
@@ -200,12 +201,9 @@ def published_schema(relation: Relation, generalised: Collection[str], *, steppe
 
     Where rows are published at steps of their own, the number of the step comes last.
     """
-
-    def kind(column: str) -> pa.DataType:
-        declared = relation.data.schema.field(column).type
-        return declared.value_type if pa.types.is_dictionary(declared) else declared
-
+    kinds = {field.name: value_type(field.type) for field in relation.data.schema}
+    kinds |= dict.fromkeys(generalised, pa.string())
     time, instant = relation.time, relation.clock.type
-    columns = [(c, pa.string() if c in generalised else kind(c)) for c in relation.roles.published]
+    columns = [(name, kinds[name]) for name in relation.roles.published]
     columns += [(time, pa.string()), (f"{time}_start", instant), (f"{time}_end", instant)]
     return pa.schema([*columns, (f"{time}_step", pa.int32())] if stepped else columns)

@@ -26,11 +26,12 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
 from timeveil.engines import Levels, Published, Tally, lookups, total
 from timeveil.engines.memory import MemoryEvents
-from timeveil.engines.sql import ENTRIES, SqlEvents, aliases
+from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError, raising
 from timeveil.reading.columns import decoded_fields
+from timeveil.reading.database import text
 from timeveil.reading.encoding import with_dictionaries
-from timeveil.reading.session import Session
+from timeveil.reading.session import Session, aliases
 
 SORTED_AT_ONCE = 1 << 21  # rows whose times are sorted together
 PART_ROWS = 1 << 18  # of a part that has more than one combination of quasi-identifiers
@@ -51,7 +52,7 @@ class DuckDBSession(Session):
         with _explained():
             self.connection = duckdb.connect(str(path))
         if spill is not None:
-            self.run(f"SET temp_directory = {_text(spill)}")
+            self.run(f"SET temp_directory = {text(str(spill))}")
         # Every statement whose order matters says so; the order of insertion would cost memory.
         self.run("SET preserve_insertion_order = false")
 
@@ -94,7 +95,9 @@ class DuckDBEvents(SqlEvents):
         columns = [relation.respondent, relation.time, *relation.roles.published]
         aliased = zip(columns, ["person", "time", *aliases(relation.roles).values()], strict=True)
         selected = ", ".join(f"c{names.index(column)} AS {alias}" for column, alias in aliased)
-        file = f"read_parquet({_text(data.path)}) AS file({', '.join(f'c{i}' for i in range(len(names)))})"
+        file = (
+            f"read_parquet({text(str(data.path))}) AS file({', '.join(f'c{i}' for i in range(len(names)))})"
+        )
         self._duckdb.run(f"CREATE VIEW every_row AS SELECT file_row_number AS row, {selected} FROM {file}")
         super().__init__(relation, self._duckdb)
 
@@ -235,7 +238,3 @@ def _failure(error: Exception) -> Exception:
     if "interrupt" in str(error).lower():
         raise KeyboardInterrupt from None
     return error
-
-
-def _text(value: str | Path) -> str:
-    return "'" + str(value).replace("'", "''") + "'"

@@ -24,22 +24,15 @@ from timeveil.calendar.timeline import Ticks, Timeline, candidates
 from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import decode_dictionaries
-from timeveil.domain.roles import Roles
 from timeveil.domain.stored import PrivateFolder, Stored
 from timeveil.engines import Cells, Held, Levels, Published, Recoded, Step, Tally, lookups, published_schema
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import Occurrences
-from timeveil.reading.session import Session
+from timeveil.reading.session import Session, aliases
 
 AT_ONCE = 60  # granularities that are counted in one statement: bits of a whole number
 MOST_VALUES = 10_000
 ENTRIES = pa.schema({"row": pa.int64(), "group": pa.int32()})
-
-
-def aliases(roles: Roles) -> dict[str, str]:
-    """What the published columns are called in `every_row`."""
-    quasi = len(roles.quasi_columns)
-    return {name: f"q{i}" if i < quasi else f"p{i - quasi}" for i, name in enumerate(roles.published)}
 
 
 class SqlEvents:

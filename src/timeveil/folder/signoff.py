@@ -17,7 +17,7 @@ from typing import Any, Literal
 from timeveil.domain.lines import LONGEST
 from timeveil.errors import ParameterError
 from timeveil.folder.placing import refuse_inside
-from timeveil.reading.files import small_text, translate_os_errors
+from timeveil.reading.files import small_text, sync, translate_os_errors
 
 ENDING = ".signoff.jsonl"
 
@@ -59,8 +59,7 @@ def sign_off(ledger: str | Path, name: str, decision: str, reason: str, release:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(handle, "a", encoding="utf-8") as file:
             file.write(json.dumps(texts, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+            sync(file)
     return SignOff(**texts)  # type: ignore[arg-type]  # the decision was checked
 
 

@@ -16,18 +16,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 
 from timeveil.domain.stored import sweep
-from timeveil.errors import BundleError, EngineError, InputError, ParameterError, raising
+from timeveil.errors import FORBIDDEN, FULL, BundleError, EngineError, InputError, ParameterError, raising
 
 VARIABLE = "TIMEVEIL_LIMITS"
 _ENTRY = re.compile(r"\s*([a-z]+)\s*=\s*([1-9][0-9]{0,17})\s*(|KB|MB|GB|TB)\s*", re.ASCII)
 _SIZES = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _EXISTS = (errno.EEXIST, errno.ENOTEMPTY)
 _SMALL = 7 << 20
 _CHECK_DISK = "check that the disk is mounted and healthy"
@@ -140,7 +138,7 @@ def read_error(name: str, cause: Exception) -> InputError:
     if isinstance(cause, FileNotFoundError | ValueError):
         message, hint = f"there is no file `{name}`", "check the spelling of the path"
         return InputError(message, hint=hint, code="file-missing", facts=facts)
-    if number in _FORBIDDEN:
+    if number in FORBIDDEN:
         message, hint = f"no permission to read `{name}`", "ask its owner for permission to read it"
         return InputError(message, hint=hint, code="no-permission", facts=facts)
     message = f"`{name}` could not be read"
@@ -149,7 +147,7 @@ def read_error(name: str, cause: Exception) -> InputError:
 
 def temporary_file_error(cause: Exception) -> EngineError:
     """The error for a temporary file that could not be written."""
-    if getattr(cause, "errno", None) in _FULL:
+    if getattr(cause, "errno", None) in FULL:
         hint = "free some space, or set TMPDIR to a folder on a larger disk"
         return EngineError("the disk for temporary files is full", hint=hint, code="disk-full")
     message = "the folder for temporary files cannot be written"
@@ -164,10 +162,10 @@ def translate_os_errors(name: str) -> raising:
 
 def write_error(name: str, number: int | None) -> BundleError:
     """The error for something that could not be written, by the operating system's number."""
-    if number in _FULL:
+    if number in FULL:
         hint = "free some space, or write to another disk; nothing was left behind"
         return BundleError(f"the disk is full: `{name}` was not written", hint=hint, code="disk-full")
-    if number in _FORBIDDEN:
+    if number in FORBIDDEN:
         hint = "write to a folder of your own"
         return BundleError(f"no permission to write `{name}`", hint=hint, code="no-permission")
     if number in _EXISTS:
@@ -212,7 +210,7 @@ def write_file(path: Path, content: bytes) -> None:
         sync(file)
 
 
-def sync(file: BinaryIO) -> None:
+def sync(file: IO[Any]) -> None:
     """Make the content of a file safe against loss of power."""
     # First out of Python's buffer, then out of the system's.
     file.flush()

@@ -20,6 +20,7 @@ from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError
 from timeveil.reading.columns import column_error, fit
 from timeveil.reading.database import DatabaseTable, Server, is_address
+from timeveil.reading.session import aliases
 from timeveil.reading.sources import Form
 from timeveil.reading.spark import Cluster, SparkTable, is_frame
 from timeveil.reading.spellings import PLAIN_TEXT, Spellings, normal_form, without_nameless
@@ -27,7 +28,7 @@ from timeveil.reading.table import TypedReader
 from timeveil.reading.times import TimeColumn
 
 ROWS = "every_row"
-"""The temporary view of all rows: `person`, `time`, quasi-identifiers `q0` …, further columns `p0` …."""
+"""The temporary view of all rows: `person`, `time` and the `aliases` of published columns."""
 _TIMES = {"date", "timestamp", "timestamptz", "int2", "int4", "int8"}
 _FLOATS = {"float4", "float8", "numeric"}
 _PLAIN = re.sub(r"\\x\{(\w+)\}", lambda match: rf"\u{match[1]:0>4}", PLAIN_TEXT)
@@ -42,8 +43,8 @@ IN_PLACE = {
 class _RowsThere(Batches):
     """The rows of a table that stays where it is, read when a judge asks for them."""
 
-    def __init__(self, server: Any, schema: pa.Schema, rows: int, aliases: dict[str, str]) -> None:
-        self.server, self.schema, self.num_rows, self._aliases = server, schema, rows, aliases
+    def __init__(self, server: Any, schema: pa.Schema, rows: int, alias_of: dict[str, str]) -> None:
+        self.server, self.schema, self.num_rows, self._aliases = server, schema, rows, alias_of
 
     def _selected(self, names: list[str]) -> Iterator[pa.Table]:
         raise NotImplementedError
@@ -145,11 +146,8 @@ class _Reading:
         empty = reader.push(self._table.empty(reader.columns))
         axis = time.axis()
         schema = reader.complete(empty, axis).schema
-        published = self._fitted.published
-        quasi = len(self._fitted.quasi_columns)
-        names = (f"q{i}" if i < quasi else f"p{i - quasi}" for i in range(len(published)))
-        aliases = {self._person: "person", self._time: "time", **dict(zip(published, names, strict=True))}
-        table, columns = self._table, {name: self._table.expression(name) for name in aliases}
+        alias_of = {self._person: "person", self._time: "time", **aliases(self._fitted)}
+        table, columns = self._table, {name: self._table.expression(name) for name in alias_of}
         for name in (self._person, *self._fitted.quasi_columns):
             if table.kinds[name] in _FLOATS:
                 columns[name] = table.without_nan(columns[name])  # equal means the same in every engine
@@ -157,15 +155,15 @@ class _Reading:
         rows = self._checked(columns, axis, refuses_nulls=nulls == "error")
         selected = ", ".join(
             f"{table.in_type(name, columns[name], schema.field(name).type)} AS {alias}"
-            for name, alias in aliases.items()
+            for name, alias in alias_of.items()
         )
         query = f"SELECT {selected} FROM {self._server.source}"
         if isinstance(self._server, Cluster):
             self._server.define(ROWS, query)
-            data: Stored = ClusterRows(self._server, schema, rows, aliases)
+            data: Stored = ClusterRows(self._server, schema, rows, alias_of)
         else:
             self._server.run(f"CREATE TEMPORARY VIEW {ROWS} AS {query}")
-            data = ServerRows(self._server, schema, rows, aliases)
+            data = ServerRows(self._server, schema, rows, alias_of)
         dropped = tuple(self._fitted.drop)
         return Relation(self._fitted, data, axis, dropped, self._table.name, normal=frozenset(normal))
 

@@ -5,6 +5,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeveil.domain.roles import Roles
+
+
+def aliases(roles: Roles) -> dict[str, str]:
+    """What the published columns are called in `every_row`: quasi-identifiers `q0` …, further ones `p0` …."""
+    quasi = len(roles.quasi_columns)
+    return {name: f"q{i}" if i < quasi else f"p{i - quasi}" for i, name in enumerate(roles.published)}
+
 
 class Session:
     """A connection, or its like. Rows that are to be counted are in the table `every_row`: see `in_place`.
