@@ -80,7 +80,7 @@ class Line:
         numbers = [cell for cell in self.cells if isinstance(cell, int | float)]
         if not self.ranked or len(numbers) < len(self.cells) or max(numbers) == min(numbers):
             return ()
-        return tuple(column for column, cell in enumerate(self.cells) if cell == min(numbers))
+        return tuple(column for column, number in enumerate(numbers) if number == min(numbers))
 
 
 @dataclass(frozen=True, slots=True)

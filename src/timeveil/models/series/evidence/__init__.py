@@ -20,7 +20,7 @@ from timeveil.domain.arrays import Floats, Ints
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, raising
-from timeveil.evidence.codes import Coded, encode, mismatch, within_room
+from timeveil.evidence.codes import Coded, changes, encode, mismatch, within_room
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import columns_of, promised
 from timeveil.models.series.evidence.original import ABSENT, Series, encode_numbers, floats_of, series_of
@@ -74,6 +74,12 @@ class Published:
     @property
     def size(self) -> int:
         return len(self.instants)
+
+    @property
+    def group_sizes(self) -> tuple[Ints, Ints]:
+        """The group of each run, numbered from 0, and how many rows each group has."""
+        number = np.unique(self.group, return_inverse=True)[1].ravel()
+        return number, np.bincount(number, weights=self.rows).astype(np.int64)
 
     @property
     def reach(self) -> float:
@@ -315,8 +321,7 @@ def _batch_runs(batch: pa.RecordBatch, names: list[list[str]], width: int) -> tu
 
 def _runs(group: Ints, rows: Ints, *matrices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """Equal rows that follow each other as one, by everything but the sensitive and the kept columns."""
-    fresh = np.ones(len(group), dtype=bool)
-    fresh[1:] = group[1:] != group[:-1]
+    fresh = changes(group)
     for matrix in matrices:
         fresh[1:] |= (matrix[1:] != matrix[:-1]).any(axis=1)
     if fresh.all():

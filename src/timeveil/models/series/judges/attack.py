@@ -229,7 +229,8 @@ class _SensitiveColumn:
         release, rows = evidence.release, evidence.published.rows
         original = column_of(evidence.private.original.data, name).take(pa.array(evidence.series.row))
         released = column_of(release.parts["data"], name)
-        if name in release.manifest["series"]["perturbed"]:
+        is_changed = name in release.manifest["series"]["perturbed"]
+        if is_changed:
             released = _unperturbed(released, original)
         before, after = align(encode(original), encode(released))
         self._true, self._size = before.codes[targets], max(before.size, 1)
@@ -240,8 +241,7 @@ class _SensitiveColumn:
         begins = np.searchsorted(run, np.arange(len(rows)))
         self._least, self._most = value[begins], value[np.append(begins[1:], len(run)) - 1]
         self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
-        is_exchanged = name in release.manifest["series"]["perturbed"]
-        is_exchanged &= "epsilon" not in release.manifest["parameters"]
+        is_exchanged = is_changed and "epsilon" not in release.manifest["parameters"]
         if is_exchanged and release.guarantee.as_dict().get("l"):
             people, most = evidence.records.released, rows // promised(release, "l")
             true = np.sort(evidence.records.run[people] * self._size + before.codes[people])

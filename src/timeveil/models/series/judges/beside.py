@@ -48,8 +48,8 @@ class MeanValue:
 
 def group_sizes(published: Published) -> Ints:
     """The number of rows of the group of each run."""
-    groups, number = np.unique(published.group, return_inverse=True)
-    return np.bincount(number, weights=published.rows, minlength=len(groups)).astype(np.int64)[number]
+    number, sizes = published.group_sizes
+    return sizes[number]
 
 
 def middles(published: Published) -> Floats:

@@ -137,7 +137,7 @@ def check_statements(evidence: Evidence, findings: Findings) -> bool:
     findings.expect("statements:several", not nameless)
     findings.expect("statements:center", series["center"] == parameters["center"])
     own_patterns, each = series["own_patterns"], series["levels"] == "each"
-    words = "states that patterns are" if own_patterns else "does not state that patterns are"
+    words = f"{'states' if own_patterns else 'does not state'} that patterns are"
     findings.expect("statements:own", own_patterns == (method in OWN_PATTERNS), stated=words)
     words = "a level per instant" if each else "one level per pattern"
     findings.expect("statements:levels", each == (method == "adaptive"), stated=words)

@@ -112,9 +112,9 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
     pattern_loss = float(losses.mean()) if len(losses) else None
     share, has_values = published.rows / count, bool(published.low.size)
     # The envelopes before they were rounded outward: those of the series of each group.
-    groups, number = np.unique(published.group, return_inverse=True)
+    number, sizes = published.group_sizes
     group = np.append(number, ABSENT)[records.run]
-    exact = widths(*envelopes(values, group)) if has_values else np.zeros(len(groups))
+    exact = widths(*envelopes(values, group)) if has_values else np.zeros(len(sizes))
     span = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
     mean_error, truth = None if not has_values else 0.0, records.matrix[released][:, published.values]
     if has_values and (size := float(np.abs(truth).mean())):
@@ -124,10 +124,10 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
         rows=len(released),
         suppressed=len(records.matrix) - len(released),
         withheld_by=withheld_by(evidence, records.run == ABSENT, records.series.row),
-        groups=len(groups),
+        groups=len(sizes),
         cells=len(published.rows),
         value_loss=float(widths(published.low, published.high) @ share) if has_values else None,
-        value_loss_unrounded=float(exact @ (np.bincount(group[group >= 0]) / count)) if has_values else None,
+        value_loss_unrounded=float(exact @ (sizes / count)) if has_values else None,
         value_span=float(widths(span[0][None, :], span[1][None, :])[0]) if values.size else None,
         mean_error=mean_error,
         pattern_loss=pattern_loss,

@@ -206,10 +206,6 @@ def spread(low: Floats, high: Floats, least: Any, most: Any) -> tuple[Floats, Fl
     """Of values spread evenly over [low, high] the share in [least, most]; if all are, and if any may be.
 
     Where an envelope has no end, there is no width to spread over: half is the guess where some may fit.
-
-    >>> share, sure, possible = spread(np.array([0.0, 3.0]), np.array([4.0, 3.0]), 1.0, 3.0)
-    >>> share.tolist(), sure.tolist(), possible.tolist()
-    ([0.5, 1.0], [False, True], [True, True])
     """
     sure, possible = (low >= least) & (high <= most), (low <= most) & (high >= least)
     width = high - low

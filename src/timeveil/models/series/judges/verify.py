@@ -1,7 +1,6 @@
 """Do k series share every envelope, and p of them every pattern in it? (Shou et al. 2013, Definition 5)
 
-The table shows it: any recipient can count the rows of every group, and of every pattern in it. The ledger
-shows also that each row is one series, as it was before (`definition`).
+Any recipient can count; the ledger shows also that each row is one series, as it was before (`definition`).
 """
 
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, InputError
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import column_of, distinct_pairs, encode
+from timeveil.evidence.codes import changes, column_of, distinct_pairs, encode
 from timeveil.evidence.published import check_row_order, columns_of, compared_rows
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
 from timeveil.models.series.judges import beside, definition
@@ -140,8 +139,7 @@ def _check_counts(evidence: Evidence, runs: Published, cells: Cells, findings: F
     findings.expect_none("pattern:level", rows=above, most=most)
     findings.check("row, group and cell counts are those of the manifest")
     findings.expect("row-count", rows == counts["rows"], rows=rows, stated=counts["rows"])
-    groups = np.unique(runs.group, return_inverse=True)[1].ravel()
-    sizes = np.bincount(groups, weights=runs.rows).astype(np.int64)
+    sizes = runs.group_sizes[1]
     for name, count in (("groups", len(sizes)), ("cells", len(cells.rows))):
         findings.expect("counts", count == counts[name], count=count, name=name, stated=counts[name])
     stated, several = counts["suppressed"], manifest["series"].get("several")
@@ -161,7 +159,7 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     findings.check("all rows of a group show one envelope")
     order = np.argsort(runs.group, kind="stable")
     group = runs.group[order]
-    begins = _begins(group)
+    begins = np.flatnonzero(changes(group))
     first = np.repeat(begins, np.diff(np.append(begins, len(group))))
     differs, falls = np.zeros(len(order), dtype=bool), np.zeros(max(len(begins) - 1, 0), dtype=bool)
     tied, sides = ~falls, [runs.low, runs.high]
@@ -184,18 +182,13 @@ def _check_groups(release: Release, runs: Published, findings: Findings) -> None
     findings.expect_none("group:ties", groups=turned)
 
 
-def _begins(group: Ints) -> Ints:
-    """Where each run of one number begins."""
-    return np.flatnonzero(np.diff(group, prepend=group[:1] - 1))
-
-
 def _turned(release: Release, group: Ints, tied: Ints) -> int:
     """How many groups with the envelope of the next sort after it by the first row that differs.
 
     If all rows of the smaller group are equal, it comes first.
     """
     order = np.argsort(group, kind="stable")
-    begins = _begins(group[order])
+    begins = np.flatnonzero(changes(group[order]))
     sizes = np.diff(np.append(begins, len(order)))
     shared = np.minimum(sizes[tied], sizes[tied + 1])
     # Rows of each pair of groups side by side, as many as the smaller has.

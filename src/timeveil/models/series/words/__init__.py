@@ -59,6 +59,7 @@ class Facts(ReleaseFacts):
             return None
         table, records = self.evidence.release.table, self.evidence.records
         published, matrix = records.published, records.matrix
+        sizes = published.group_sizes[1]
         loss = measure(self.evidence, queries=0, seed=0)
         packed = np.ascontiguousarray(matrix + 0.0).view(np.dtype((np.void, matrix.shape[1] * 8))).ravel()
         times = np.unique(packed, return_counts=True)[1]
@@ -72,8 +73,8 @@ class Facts(ReleaseFacts):
             **{name: getattr(loss, name) for name in _LOSSES},
             "alone": float((times == 1).sum() / len(matrix)),
             "constant": float((matrix == matrix[:, :1]).all(axis=1).mean()),
-            "group_sizes": _extremes(np.bincount(published.group, weights=published.rows)),
-            "cell_sizes": _extremes(published.rows),
+            "group_sizes": (int(sizes.min()), int(sizes.max())),
+            "cell_sizes": (int(published.rows.min()), int(published.rows.max())),
             "commonest": commonest,
             "different": {name: values.size / max(len(cell), 1) for name, values in sensitive.items()},
             "attained": _attained(records),
@@ -92,11 +93,6 @@ class Facts(ReleaseFacts):
     def as_dict(self, *entries: str) -> dict[str, Any]:
         data = super().as_dict("series", "parameters", *entries)
         return {**data, "run": dict(self.run), **(self.exposure or {})}
-
-
-def _extremes(sizes: Any) -> tuple[int, int]:
-    positive = sizes[sizes > 0]
-    return int(positive.min()), int(positive.max())
 
 
 def _attained(records: Records) -> float:
@@ -148,8 +144,10 @@ def profile_summary(risk: SeriesProfile, source: str, _known: Sequence[str] = ()
     rows_of_table = [(_precision(digits), *shares) for digits, shares in lines.items()]
     head = ("values known", *(counted(number, "instant") for number in instants))
     table = Table("Share of series that are the only one with the values known", head, rows_of_table)
-    below = {(each.instants, each.digits): each.below_k for each in risk.known}
-    bars = {f"{counted(number, 'instant')}, {_precision(digits)}": b for (number, digits), b in below.items()}
+    known = (
+        (counted(each.instants, "instant"), _precision(each.digits), each.below_k) for each in risk.known
+    )
+    bars = {f"{number}, {precision}": below for number, precision, below in known}
     picture = bar_chart(
         f"Series that fewer than {risk.k} share",
         "Share of series, by how many neighbouring instants are known and how precisely.",

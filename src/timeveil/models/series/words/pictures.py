@@ -215,10 +215,9 @@ def attack_picture(breach: SeriesBreach) -> Picture:
 
 def size_picture(published: Published, k: int, p: int) -> Picture | None:
     """Groups by their number of series."""
-    groups = np.bincount(np.unique(published.group, return_inverse=True)[1].ravel(), weights=published.rows)
     pattern = f", {p} a pattern" if len(published.pattern) else ""
     subtitle = f"Number of groups by their number of series. At least {k} share an envelope{pattern}."
-    return size_chart("Groups by size", subtitle, groups.astype(np.int64), k, "series")
+    return size_chart("Groups by size", subtitle, published.group_sizes[1], k, "series")
 
 
 def width_picture(published: Published) -> Picture | None:

@@ -2,20 +2,24 @@
 
 For the demo, the documentation, tests and benchmarks. Each returns an Arrow table that follows from its
 arguments alone: the same seed gives the same table, and no global random state is read or changed.
-`docs/reference/datasets.md` lists the columns and how they are made. At the end is what all generators have
-in common: sizes, skewed draws, labels, identifiers.
+`docs/reference/datasets.md` lists the columns and how they are made. `python -m timeveil.datasets DIR` writes
+the tables of all four models to a new folder.
 """
 
+import sys
 import zoneinfo
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
 from timeveil.domain.arrays import Floats, Ints
+from timeveil.domain.parameter import Parameter, Range
 from timeveil.errors import ParameterError
 
 __all__ = ["baskets", "clinic_visits", "daily_cases", "hospital_stays", "load_curves"]
@@ -150,9 +154,8 @@ def _visit_days(draw: np.random.Generator, visitor: Ints) -> Ints:
     """Day of each visit, 0 to 363; a visit is the first of an episode or a follow-up some days later."""
     size = visitor.size
     opens = draw.random(size) < 0.45
-    if size:
-        opens[0] = True
-        opens[1:] |= visitor[1:] != visitor[:-1]
+    opens[:1] = True
+    opens[1:] |= visitor[1:] != visitor[:-1]
     episode = np.cumsum(opens) - 1
     weekly = draw.random(size) < 0.5
     gap = np.where(weekly, 7 * draw.geometric(0.5, size), 1 + draw.geometric(0.12, size))
@@ -328,8 +331,7 @@ def _curves(draw: np.random.Generator, profile: Ints, instants: int) -> Floats:
     people = profile.size
     hours = (np.arange(instants) + 0.5) * 24 / instants
     habit = draw.normal(0, 0.7, (people, 1))
-    shapes = np.stack([_shape(bumps, hours - habit) for bumps in PROFILES], axis=0)
-    typical = shapes[profile, np.arange(people)]
+    typical = np.stack([_shape(bumps, hours - habit) for bumps in PROFILES])[profile, np.arange(people)]
     scale = 0.12 * 24 / instants * draw.lognormal(0, 0.55, (people, 1))
     curves = scale * typical * draw.lognormal(0, 0.22, (people, instants))
     constant = draw.random(people) < 0.03
@@ -355,10 +357,7 @@ def generator(seed: Seed) -> np.random.Generator:
 def at_least(least: int, **sizes: Any) -> None:
     """Refuse a size that makes no sense."""
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < least:
-            actual = size if isinstance(size, int) else type(size).__name__
-            message = f"`{name}` must be a whole number of at least {least}, got {actual}"
-            raise ParameterError(message, hint=f"give `{name}` of {least} or more")
+        Parameter(name, "whole", f"Give `{name}` of {least} or more.", range=Range(least)).check(size)
 
 
 def skewed(draw: np.random.Generator, count: int, size: int, exponent: float) -> Ints:
@@ -379,11 +378,7 @@ def labels(values: Sequence[str], codes: npt.NDArray[np.integer]) -> pa.Array:
 
 
 def identifiers(prefix: str, numbers: npt.NDArray[np.integer], width: int = 6) -> pa.Array:
-    """Text ids of equal length.
-
-    >>> identifiers("P", np.array([7, 123])).to_pylist()
-    ['P000007', 'P000123']
-    """
+    """Text ids of equal length, such as P000007."""
     distinct, codes = np.unique(numbers, return_inverse=True)
     padded = pc.utf8_lpad(pa.array(distinct).cast(pa.string()), width, "0")
     return pc.binary_join_element_wise(prefix, padded, "").take(pa.array(codes))
@@ -395,3 +390,11 @@ def with_repeats(draw: np.random.Generator, size: int, share: float) -> Ints:
     copies = np.flatnonzero(draw.random(size) < share)
     rows[copies] = draw.integers(0, max(size, 1), copies.size)
     return rows
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True)
+    tables = {"visits": clinic_visits(), "cases": daily_cases(), "loads": load_curves(), "baskets": baskets()}
+    for name, table in tables.items():
+        pyarrow.csv.write_csv(table, folder / f"{name}.csv")
