@@ -115,6 +115,9 @@ class TimeveilError(Exception):
     usual_code: ClassVar[ErrorCode] = "internal"
     """The code of an error that names none."""
 
+    def __init_subclass__(cls, *, usual_code: ErrorCode | None = None, exit_code: int | None = None) -> None:
+        cls.usual_code, cls.exit_code = usual_code or cls.usual_code, exit_code or cls.exit_code
+
     def __init__(
         self, message: str, *, hint: str, code: ErrorCode | None = None, facts: Facts | None = None
     ) -> None:
@@ -124,52 +127,36 @@ class TimeveilError(Exception):
         self.facts: dict[str, Any] = dict(facts or {})
 
 
-class RolesError(TimeveilError):
+class RolesError(TimeveilError, usual_code="bad-parameter"):
     """A column and its role do not fit the table."""
 
-    usual_code = "bad-parameter"
 
-
-class ParameterError(TimeveilError):
+class ParameterError(TimeveilError, usual_code="bad-parameter"):
     """A parameter is out of its range."""
 
-    usual_code = "bad-parameter"
 
-
-class InputError(TimeveilError):
+class InputError(TimeveilError, usual_code="unsupported-input"):
     """The data cannot be read, or a column cannot be typed."""
 
-    usual_code = "unsupported-input"
 
-
-class BundleError(TimeveilError):
+class BundleError(TimeveilError, usual_code="folder-damaged"):
     """A release folder is missing, in the way, or not as it was written."""
 
-    usual_code = "folder-damaged"
 
-
-class PrivateArtifactError(TimeveilError):
+class PrivateArtifactError(TimeveilError, usual_code="ledger-in-release"):
     """A private file was about to be written into what is published."""
 
-    usual_code = "ledger-in-release"
 
-
-class EngineError(TimeveilError):
+class EngineError(TimeveilError, usual_code="engine-failed"):
     """The engine could not finish: disk, memory or rights."""
 
-    usual_code = "engine-failed"
 
-
-class InfeasibleError(TimeveilError):
+class InfeasibleError(TimeveilError, exit_code=3):
     """No release of this table keeps the promise; `facts` carries the best that was reached."""
 
-    exit_code = 3
 
-
-class InternalError(TimeveilError):
+class InternalError(TimeveilError, exit_code=70):
     """A bug in timeveil."""
-
-    exit_code = 70
 
 
 class raising:  # noqa: N801 (a context manager reads like a statement)

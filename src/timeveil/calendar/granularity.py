@@ -33,10 +33,6 @@ class Edges:
 
     Granule 0 is the first one listed. `omitted` are the numbers of granules to leave out, such as holidays;
     the remaining ones are numbered without holes.
-
-    >>> hours = Edges(as_ints([0]), as_ints([3_600]), 3_600)
-    >>> hours.index(as_ints([-1, 3_600]))
-    array([-1,  1])
     """
 
     starts: Ints
@@ -110,6 +106,9 @@ class Rule(ABC):
 
     kind: ClassVar[str]
     clock: Clock = "civil"
+
+    def __init_subclass__(cls, *, kind: str) -> None:
+        cls.kind = kind
 
     @property
     @abstractmethod

@@ -25,10 +25,9 @@ _MONTH_FORMS = {1: "{:04}-{:02}", 3: "{:04}-Q{}", 6: "{:04}-H{}", 12: "{:04}", 1
 
 
 @dataclass(frozen=True)
-class Steps(Rule):
+class Steps(Rule, kind="steps"):
     """Granules of one length: z is [phase + z * width, phase + (z + 1) * width)."""
 
-    kind = "steps"
     width: int
     phase: int = 0
     clock: Clock = "civil"
@@ -54,10 +53,9 @@ class Steps(Rule):
 
 
 @dataclass(frozen=True)
-class Everything(Rule):
+class Everything(Rule, kind="everything"):
     """One granule without bounds, on any axis."""
 
-    kind = "everything"
     clock = "any"
 
     @cached_property
@@ -77,10 +75,9 @@ def _calendar_months() -> Edges:
 
 
 @dataclass(frozen=True)
-class Months(Rule):
+class Months(Rule, kind="months"):
     """Granule z is the `length` months from month number phase + z * length, January of year 0 being 0."""
 
-    kind = "months"
     length: int
     phase: int = 0
 
@@ -103,10 +100,8 @@ class Months(Rule):
 
 
 @dataclass(frozen=True)
-class IsoYears(Rule):
+class IsoYears(Rule, kind="iso-years"):
     """Granule z is ISO year z: it begins on the Monday of the week with 4 January."""
-
-    kind = "iso-years"
 
     @cached_property
     def edges(self) -> Edges:
@@ -119,10 +114,9 @@ class IsoYears(Rule):
 
 
 @dataclass(frozen=True)
-class DayParts(Rule):
+class DayParts(Rule, kind="day-parts"):
     """The day cut at fixed seconds; the last part runs past midnight and belongs to the day it starts on."""
 
-    kind = "day-parts"
     parts: tuple[tuple[str, int], ...]
 
     @cached_property
@@ -143,13 +137,12 @@ class DayParts(Rule):
 
 
 @dataclass(frozen=True)
-class Terms(Rule):
+class Terms(Rule, kind="terms"):
     """The year cut at fixed days; the last term runs past New Year and belongs to the year it starts in.
 
     Each term is its label, month and day. The terms named in `gaps` are no granules.
     """
 
-    kind = "terms"
     terms: tuple[tuple[str, int, int], ...]
     gaps: tuple[str, ...] = ()
 
@@ -174,13 +167,12 @@ class Terms(Rule):
 
 
 @dataclass(frozen=True)
-class WorkingDays(Rule):
+class WorkingDays(Rule, kind="working-days"):
     """Granule z is the z-th working day from 1969-12-29 on; weekends and holidays are gaps.
 
     `workdays` are numbers from 0 (Monday) to 6, `holidays` days since 1970-01-01; both sorted.
     """
 
-    kind = "working-days"
     workdays: tuple[int, ...] = MONDAY_TO_FRIDAY
     holidays: tuple[int, ...] = ()
 
@@ -200,10 +192,9 @@ class WorkingDays(Rule):
 
 
 @dataclass(frozen=True)
-class WorkingPeriods(Rule):
+class WorkingPeriods(Rule, kind="working-periods"):
     """The working days of each granule of another rule of whole days without gaps, such as a month."""
 
-    kind = "working-periods"
     of: Rule
     days: Rule
 
@@ -222,13 +213,12 @@ class WorkingPeriods(Rule):
 
 
 @dataclass(frozen=True)
-class Boundaries(Rule):
+class Boundaries(Rule, kind="boundaries"):
     """Granule z is between boundary z and boundary z + 1; before the first and after the last is a gap.
 
     If `coded`, these are granules as well, without a start and without an end, and the first has number 0.
     """
 
-    kind = "boundaries"
     at: tuple[int, ...]
     labels: tuple[str, ...] = ()
     clock: Clock = "civil"
@@ -265,10 +255,9 @@ class Boundaries(Rule):
 
 
 @dataclass(frozen=True)
-class Groups(Rule):
+class Groups(Rule, kind="groups"):
     """Granule z is `n` granules of another rule from anchor + z * n on."""
 
-    kind = "groups"
     of: Rule
     n: int
     anchor: int = 0

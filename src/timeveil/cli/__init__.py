@@ -183,10 +183,10 @@ def _typed(parameter: Any) -> str:
     return f"`{max(parameter.opts, key=len)}`"
 
 
-def _near(name: str, known: Sequence[str]) -> list[str]:
+def _near(name: str, names: Sequence[str]) -> list[str]:
     """Names that begin alike, or else look alike."""
-    similar = [other for other in known if len(name) > 4 and other.startswith(name[:5])]
-    return similar or get_close_matches(name, known, n=2)
+    similar = [other for other in names if len(name) > 4 and other.startswith(name[:5])]
+    return similar or get_close_matches(name, names, n=2)
 
 
 def _sentence(text: str) -> str:

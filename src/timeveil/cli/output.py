@@ -145,7 +145,7 @@ def _show(text: str, stream: TextIO) -> None:
 
 def as_json(data: Any) -> str:
     """JSON in which every letter shows; others are written as their number, which means the same."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, default=lambda thing: type(thing).__name__) + "\n"
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=lambda other: type(other).__name__) + "\n"
     if text.isascii():
         return text
     return "".join(m if m.isprintable() or m == "\n" else json.dumps(m)[1:-1] for m in text)

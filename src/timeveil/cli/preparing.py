@@ -296,7 +296,7 @@ class ShiftDates(ShiftParameters, Command):
 
 def _lines(shifted: tv.Shifted, out: str, width: int) -> list[str]:
     manifest, risk, counts = shifted.manifest, shifted.risk, shifted.manifest["counts"]
-    singled_out = {known: share(part) for known, part in risk["singled_out"].items()}
+    singled_out = {visits: share(part) for visits, part in risk["singled_out"].items()}
     within, preserve = manifest["parameters"]["within"], manifest["parameters"]["preserve"]
     withheld = f" Left out {counted(counts['withheld'], 'row')} without a person or a time."
     ways = {"weekday": ", in whole weeks", "season": ", to about the same time of the year"}

@@ -71,15 +71,15 @@ def publish(
         judge(release)
         return outcomes[0]
     progress("writing", 0.6)
-    places = [place for place in (run.out, run.ledger) if place is not None]
-    note_written(*(place for place in places if not is_address(place)))
+    targets = [target for target in (run.out, run.ledger) if target is not None]
+    note_written(*(target for target in targets if not is_address(target)))
     try:
         write_pair(release, run.out, ledger, run.ledger, run.format, judge, overwrite=run.overwrite)
     except BundleError:
         if not outcomes or outcomes[0].verdict:
             raise
         return outcomes[0]
-    note_written(*filter(is_address, places))  # they appeared, which nobody can see afterwards
+    note_written(*filter(is_address, targets))  # they appeared, which nobody can see afterwards
     return outcomes[0]
 
 
@@ -155,6 +155,5 @@ def profile_run(run: Run, progress: Progress = silent) -> tuple[Any, Summary]:
     further = ("l", "slot", "min_support", "max_len", "hierarchies")
     more: dict[str, Any] = {name: values[name] for name in further if name in values}
     risk = profile(relation, values.get("k"), values.get("granularities"), definitions, ways=True, **more)
-    roles = run.roles
-    known = [*roles.quasi_columns, *([roles.time] if roles.time and not fixed else [])]
-    return risk, part(run.model, "words").profile_summary(risk, relation.source or run.source, known)
+    knowable = [*run.roles.quasi_columns, *([run.roles.time] if run.roles.time and not fixed else [])]
+    return risk, part(run.model, "words").profile_summary(risk, relation.source or run.source, knowable)

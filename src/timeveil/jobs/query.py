@@ -111,11 +111,11 @@ def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dic
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
     if options.any and not options.where:
         raise ParameterError("`any` applies with `where` only", hint="add {where}, or leave {any} out")
-    asked = _conditions(options.where or [], release, say)
-    where: Any = [{name: condition} for name, condition in asked.items()] if options.any else asked
+    conditions = _conditions(options.where or [], release, say)
+    where: Any = [{name: condition} for name, condition in conditions.items()] if options.any else conditions
     count = tv.answer(release, tv.WindowCount(between=(start, end), where=where), rows=bool(options.rows))
     for name in count.unknown:
-        values = asked[name].condition if isinstance(asked[name], tv.Not) else asked[name]
+        values = conditions[name].condition if isinstance(conditions[name], tv.Not) else conditions[name]
         if any(OPEN in value for value in values if isinstance(value, str)):
             message = "a range was asked for in a column whose labels contain no numbers or dates"
             raise ParameterError(message, hint="name each value with a {where} of its own")
@@ -291,7 +291,7 @@ def _asked(
     name: str, texts: Sequence[str] | None, example: str, parts: Callable[[str], Iterable[Any]]
 ) -> dict[Any, Range]:
     """What is asked for as `NAME=LOW:HIGH`, a side left empty being open."""
-    asked = dict[Any, Range]()
+    spans = dict[Any, Range]()
     message = f"`{name}` is not of the form NAME=LOW:HIGH with finite numbers"
     error = ParameterError(message, hint=f'write {{{name}=["{example}"]}}; a side left empty is open')
     for text in texts or ():
@@ -304,10 +304,10 @@ def _asked(
         if any(end is not None and not math.isfinite(end) for end in ends):
             raise error
         listed = list(parts(names))
-        if not asked.keys().isdisjoint(listed):
+        if not spans.keys().isdisjoint(listed):
             raise _twice(name)
-        asked.update(dict.fromkeys(listed, (ends[0], ends[1])))
-    return asked
+        spans.update(dict.fromkeys(listed, (ends[0], ends[1])))
+    return spans
 
 
 def _twice(name: str) -> ParameterError:

@@ -202,13 +202,13 @@ def _checked(path: Path, declared: Parameter, value: Any) -> Any:
     return _near(path, checked) if declared.path or declared.opened else checked
 
 
-def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], known: list[str]) -> None:
+def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], names: list[str]) -> None:
     for key in keys:
         if key in table.removed:
             raise table.removal(key)
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(known)}"
+        if key not in names:
+            near = get_close_matches(key, names, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(names)}"
             raise _bad_job(f"`{path.name}` has an unknown key `{key}`", hint)
 
 
@@ -368,8 +368,8 @@ def _fitting_table(source: str, names: Sequence[str], *, profiles: bool = False)
     """
 
     def fit(table: type[Parameters]) -> tuple[int, int]:
-        known = {*table.table(), *table.needs, *table.roles}
-        return len(known.intersection(names)), -len({*table.needs, *_required(table)}.difference(names))
+        of_table = {*table.table(), *table.needs, *table.roles}
+        return len(of_table.intersection(names)), -len({*table.needs, *_required(table)}.difference(names))
 
     in_folders = [table for table in tables().values() if "item" in table.roles and is_release(source)]
     table = max(in_folders or tables().values(), key=fit)

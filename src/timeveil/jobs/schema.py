@@ -21,8 +21,8 @@ _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 def job_schema() -> dict[str, Any]:
     """One object; which keys there are, and which must be there, depends on `command`."""
     commands = {name: _job(name, table) for name, table in tables().items()}
-    asked = {name: _value(declared) for name, declared in Question.table().items()}
-    commands[QUERY] = _object(QUERY, "Release folder.", asked, ["in"])
+    questions = {name: _value(declared) for name, declared in Question.table().items()}
+    commands[QUERY] = _object(QUERY, "Release folder.", questions, ["in"])
     every: dict[str, Any] = {}
     for job in commands.values():
         for key, value in job["properties"].items():

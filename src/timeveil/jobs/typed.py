@@ -91,12 +91,7 @@ def instants_of(folder: Path) -> list[str]:
 
 
 def lists_hint(error: TimeveilError, columns: Mapping[str, Any]) -> TimeveilError:
-    """The error, with a better hint where one name holds a list.
-
-    >>> wrong = ParameterError("the table has no column `a,b`", hint="see", code="column-missing")
-    >>> lists_hint(wrong, {"quasi": ["a,b"]}).hint
-    'name one column at a time: quasi="a" quasi="b"'
-    """
+    """The error, with a better hint where one name holds a list."""
     if error.code not in ("column-missing", "unknown-granularity"):
         return error
     for name, texts in columns.items():
@@ -166,7 +161,7 @@ def has_date(path: str) -> bool:
     return bool(_DATE.search(path))
 
 
-def dated(path: str, now: datetime) -> str:
+def dated(path: str, moment: datetime) -> str:
     """The path with every `{date}` or `{date:FORM}` replaced."""
 
     def text(match: re.Match[str]) -> str:
@@ -174,6 +169,6 @@ def dated(path: str, now: datetime) -> str:
         if not _FORMAT.fullmatch(form):
             hint = "use %Y %m %d %H %M %S %j %G %V with letters, digits, - _ and . between: {date:%Y-%m}"
             raise ParameterError("a date in a path has a form that is not allowed", hint=hint)
-        return now.strftime(form)
+        return moment.strftime(form)
 
     return _DATE.sub(text, path)

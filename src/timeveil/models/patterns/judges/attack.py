@@ -35,9 +35,6 @@ class SmallGroup:
     Private: it is about few people. `counts` has pairs of a sign and a support. `follow` has the indexes of
     those in `counts` that are not published, but follow from others, as everybody has one symbol at every
     instant.
-
-    >>> SmallGroup(("t0=c",), ("t1=b",), 1, ((1, 12), (-1, 11)), (1,)).as_dict()["counts"][1]
-    {'sign': -1, 'people': 11, 'follows': True}
     """
 
     present: tuple[str, ...]
@@ -202,9 +199,9 @@ def _terms(family: Family, present: list[int], absent: list[int]) -> list[Term]:
             remaining = [other for other in present if other != item]
             symbols = [item - item % kinds + symbol for symbol in range(kinds) if symbol != item % kinds]
             sums = [remaining, *([*remaining, symbol] for symbol in symbols)]
-            total, *others = (family.find_set(items) for items in sums)
-            if total is not None and None not in others:
-                return [(1, total), *((-1, number) for number in others if number is not None)]
+            total, *parts = (family.find_set(items) for items in sums)
+            if total is not None and None not in parts:
+                return [(1, total), *((-1, number) for number in parts if number is not None)]
         return [(1, family.find_set(present) or 0)]
     sets = [present]
     for item in absent:

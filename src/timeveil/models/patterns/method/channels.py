@@ -62,8 +62,8 @@ class Completed:
             items = family.items(node)
             for item in items:
                 first = item - item % kinds
-                others = [x for x in range(first, first + kinds) if x != item]
-                nodes = [family.node([*(x for x in items if x != item), other]) for other in others]
+                siblings = [x for x in range(first, first + kinds) if x != item]
+                nodes = [family.node([*(x for x in items if x != item), other]) for other in siblings]
                 # the nodes with another symbol of one instant, if the set follows from them
                 if all(other >= 0 and self.turn[other] < self.turn[node] for other in nodes):
                     break

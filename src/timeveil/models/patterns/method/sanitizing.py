@@ -219,7 +219,7 @@ def _needed(sets: Sets, channels: Channels, k: int) -> Virtual:
     return Virtual(sets.take(short), k - smallest[short])
 
 
-def suppress_rows(rows: Transactions, channels: Channels, mine: Mine, find: Find, k: int) -> Sanitized:
+def suppress_rows(rows: Transactions, channels: Channels, mine_again: Mine, find: Find, k: int) -> Sanitized:
     """Withhold the rows of small cells, count again and drop what became rare, until no channel is left."""
     before, counted, rounds = channels, np.arange(rows.rows), 0
     # Withholding rows changes every count, so new small cells may appear: again until there are none.
@@ -229,7 +229,7 @@ def suppress_rows(rows: Transactions, channels: Channels, mine: Mine, find: Find
         for _, sizes in cells_of(rows.sets.take(counted), channels.threatened, channels.family):
             small |= (sizes < k).any(axis=1)
         counted = counted[~small]
-        family = mine(rows.take(counted))
+        family = mine_again(rows.take(counted))
         _require_patterns(family, "row", rows.rows - len(counted), rows.rows)
         channels = find(family)
     withheld = np.ones(rows.rows, np.bool_)
@@ -303,12 +303,12 @@ def least(channels: Channels, k: int) -> Virtual:
     floors, empty = k - size, size == 0
     filled, number = np.flatnonzero(empty), len(candidates)
     most = k * count  # more copies than all cells lack together are never needed
-    places = np.append(in_cell, filled), np.append(candidate, number + np.arange(len(filled)))
+    entries = np.append(in_cell, filled), np.append(candidate, number + np.arange(len(filled)))
 
     def copies_less(part: int) -> Any:
         """Per cell its copies, less this many where it is empty and flagged to be filled."""
         weights = np.repeat([1.0, -float(part)], [len(in_cell), len(filled)])
-        return csr_array((weights, places), shape=(count, number + len(filled)))
+        return csr_array((weights, entries), shape=(count, number + len(filled)))
 
     # An empty cell without its flag has no copies, and with it at least k.
     lacking = LinearConstraint(copies_less(k), np.where(empty, 0, floors), np.inf)
