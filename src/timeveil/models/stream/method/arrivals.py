@@ -119,9 +119,8 @@ def arrivals(table: Any, settings: Settings, reader: Reader) -> Arrived:
     rows = _complete(relation, settings)
     times = relation.table.column(relation.time)
     slot = slots.index(times if len(rows) == len(times) else times.take(pa.array(rows)))
-    if slots.end is not None and int(slot.max(initial=0)) + settings.options.jitter > slots.end:
-        hint = "check for wrong dates, or lower {jitter}"
-        raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
+    if slots.end is not None:
+        settings.options.refuse_after(slots.end, int(slot.max(initial=0)))
 
     def is_apart(ledger: Ledger) -> bool:
         """Whether an earlier stream ended before this one begins: a slot is published once."""
