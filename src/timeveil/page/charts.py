@@ -269,12 +269,7 @@ def _described(groups: Mapping[str, Sequence[Bar]], kinds: Sequence[str]) -> str
 
 
 def order_picture(granularities: Iterable[Granularity]) -> Picture:
-    """The finer-than order of granularities: coarser ones above, a line to each directly coarser.
-
-    >>> from timeveil.calendar.catalogue import CATALOGUE
-    >>> order_picture([CATALOGUE["day"], CATALOGUE["week"]]).description
-    'day is directly finer than week.'
-    """
+    """The finer-than order of granularities: coarser ones above, a line to each directly coarser."""
     order = Order(granularities)
     coarser = {g.name: [h.name for h in order.directly_coarser(g)] for g in order.granularities}
     rows, lines = _layers(coarser)

@@ -291,9 +291,6 @@ def least_packet_sizes(slot: Ints, value: Ints, promise: int) -> Ints:
 
     That is the number promised, or, where a slot's commonest value leaves no room for it,
     floor(records of the slot / records of that value).
-
-    >>> least_packet_sizes(np.array([7, 7, 7, 8]), np.array([0, 0, 1, 0]), 2).tolist()
-    [1, 1, 1, 1]
     """
     index, size, most = commonest(slot, value)
     return np.asarray(np.minimum(promise, size // most)[index], dtype=np.int64)

@@ -31,13 +31,7 @@ _COUNTED = re.compile(rf"({'|'.join(UNITS)})s? (-?\d+)")
 
 @dataclass(frozen=True, slots=True)
 class SlotLine:
-    """How slots are numbered: by a granularity, or, without one, by their own numbers.
-
-    >>> from timeveil.calendar.catalogue import granularity
-    >>> days = SlotLine(granularity("day"), TimeAxis("civil", pa.date32()))
-    >>> days.numbers(pa.array(["1970-01-02", "1970-01-05", "soon"])).tolist()[:2]
-    [1, 4]
-    """
+    """How slots are numbered: by a granularity, or, without one, by their own numbers."""
 
     granularity: Granularity | None
     axis: TimeAxis

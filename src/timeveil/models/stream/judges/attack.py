@@ -25,7 +25,7 @@ Labels show nobody's quasi-identifiers, so that correlation can only be learnt f
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -178,7 +178,7 @@ class _Scene:
             labels, contains = self.evidence.labels, self.evidence.contains
             names = self.evidence.private.original.roles.quasi_columns
             generalised = [
-                Shown(column, labels[name].codes[self.rows][published], contains(name, labels[name].values))
+                (column, labels[name].codes[self.rows][published], contains(name, labels[name].values))
                 for name, column in zip(names, columns, strict=True)
             ]
             chance = shares_through_labels(record, value, often[cell], true, generalised)
@@ -273,11 +273,7 @@ class _Scene:
 
 
 def within(group: Ints, value: Ints, values: int) -> Floats:
-    """Per record the share of its group's records that have its value.
-
-    >>> within(np.array([0, 0, 0, 1]), np.array([5, 5, 7, 7]), 8).round(2).tolist()
-    [0.67, 0.67, 0.33, 1.0]
-    """
+    """Per record the share of its group's records that have its value."""
     keys, index, often = np.unique(group * values + value, return_inverse=True, return_counts=True)
     return np.asarray(often[index.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
 
@@ -288,11 +284,6 @@ def learnt_shares(record: Ints, value: Ints, cell: Ints, often: Ints, columns: S
     `cell` numbers the buckets' values, of which `often` has the number of records; `columns` have the codes
     of each quasi-identifier by record. Pairs of a record follow each other. A bucket that lists more values
     than it has records has counterfeits, and is not brought back to what is published.
-
-    >>> record, value = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
-    >>> cell, sex = np.array([0, 1, 0, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1])
-    >>> learnt_shares(record, value, cell, np.ones(4, int), [sex]).round(1).tolist()
-    [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
     """
     begins = np.flatnonzero(np.diff(record, prepend=-1))
     length = np.diff(np.append(begins, len(record)))
@@ -321,25 +312,18 @@ def learnt_shares(record: Ints, value: Ints, cell: Ints, often: Ints, columns: S
     return chance
 
 
-class Shown(NamedTuple):
-    """A generalised column: codes of values and labels by record, and which label contains which value."""
-
-    value: Ints
-    label: Ints
-    contains: Floats
-
-
 def shares_through_labels(
-    record: Ints, value: Ints, often: Ints, true: Ints, columns: Sequence[Shown]
+    record: Ints, value: Ints, often: Ints, true: Ints, columns: Sequence[tuple[Ints, Ints, Floats]]
 ) -> Floats:
     """The same where groups show everyone's value, beside labels instead of quasi-identifiers.
 
     Only the person's own quasi-identifiers are known. `often` is how many records of the group have the
-    value, `true` the value of each record. How often a quasi-identifier comes with a value is learnt from
-    what all labels contain; how common it is overall is taken to be known.
+    value, `true` the value of each record; `columns` have codes of quasi-identifiers and of labels by record,
+    and which label contains which quasi-identifier. How often one comes with a value is learnt from what all
+    labels contain; how common it is overall is taken to be known.
 
     >>> person, labels = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
-    >>> sexes = Shown(person, labels, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> sexes = person, labels, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     >>> pairs, values, true = np.repeat(np.arange(4), 2), np.tile([0, 1], 4), np.array([0, 1, 0, 1])
     >>> shares_through_labels(pairs, values, np.ones(8, int), true, [sexes])[:2].round(1).tolist()
     [0.7, 0.3]

@@ -292,9 +292,6 @@ def least_leaving(slot: Ints, value: Ints, l: int, promise: int) -> int:
     l * (commonest - h / q) <= all - h. If any leave, at least q do.
 
     A slot of four records, two of one value, lacks 2 for l = 3; with packets of two all four must leave.
-
-    >>> least_leaving(np.zeros(4, np.int64), np.array([0, 0, 1, 2]), 3, 2)
-    4
     """
     _, size, most = commonest(slot, value)
     # `packet` is q, `lack` is e of the bound above.
@@ -343,10 +340,6 @@ def bucket_numbers(group: Ints, value: Ints, l: int, rng: np.random.Generator) -
     n records make n // l buckets, as in Anatomy (Xiao and Tao 2006): records are dealt out by value, so that
     a bucket holds a value at most once and has at least l records. Which record of a value goes where is
     drawn at random.
-
-    >>> rng = np.random.default_rng(0)
-    >>> bucket_numbers(np.array([0, 0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 7, 8]), 2, rng)
-    array([1, 0, 0, 1, 2, 2])
     """
     _, index = ranked(group)
     number = np.bincount(index) // l

@@ -101,11 +101,7 @@ def _in_buckets(
 
 
 def share_of_bucket(fit: Ints, holders: Any, size: Ints) -> tuple[float, float, float]:
-    """Of `fit` records per bucket of `size`, the number among the `holders`: expected, least, most.
-
-    >>> share_of_bucket(np.array([3]), np.array([2]), np.array([4]))
-    (1.5, 1.0, 2.0)
-    """
+    """Of `fit` records per bucket of `size`, the number among the `holders`: expected, least, most."""
     expected = fit * holders / np.maximum(size, 1)
     least, most = np.clip(fit + holders - size, 0, None), np.minimum(fit, holders)
     return float(expected.sum()), float(least.sum()), float(most.sum())
@@ -120,14 +116,7 @@ def _slots_in(evidence: Evidence, between: tuple[Moment, Moment]) -> pa.Array:
 
 
 def slot_number(line: SlotLine, slot: Moment) -> int:
-    """The slot that a label, a date, a time or a whole number means; a date or time means the slot it is in.
-
-    >>> from timeveil.calendar.catalogue import granularity
-    >>> from timeveil.domain.relation import TimeAxis
-    >>> weeks = SlotLine(granularity("week"), TimeAxis("civil", pa.date32()))
-    >>> slot_number(weeks, "1970-W02"), slot_number(weeks, "1970-01-07")
-    (1, 1)
-    """
+    """The slot that a label, date, time or whole number means; a date or time means the slot it is in."""
     if line.granularity is None:
         if isinstance(slot, bool) or not isinstance(slot, int | np.integer):
             raise unreadable("give slot numbers", "slot")

@@ -42,14 +42,7 @@ BLOCK = 64  # how many words are drawn at a time by `Draws`
 
 
 class Chance:
-    """Random words by slot and purpose.
-
-    >>> chance = Chance(7)
-    >>> chance.words(3, TURNS, 2).tolist() == Chance(7).words(3, TURNS, 2).tolist()
-    True
-    >>> sorted(chance.order(3, CELLS, np.array([1, 0, 1, 0]))[:2].tolist())
-    [1, 3]
-    """
+    """Random words by slot and purpose."""
 
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(16, "big")
@@ -135,7 +128,6 @@ class Values:
         self._codes = {value: code for code, value in enumerate(self.names)}
 
     def codes(self, dictionary: Sequence[Any]) -> Ints:
-        """Codes of values; new ones get the next numbers."""
         for value in dictionary:
             if value not in self._codes:
                 self._codes[value] = len(self.names)
@@ -255,11 +247,7 @@ class Placement:
 
 
 def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Ints:
-    """The bucket of each record of an l-eligible slot, records grouped by value: `counts` of each in turn.
-
-    >>> np.bincount(deal(0, [2, 2, 1], 2, Chance(1))).tolist()
-    [3, 2]
-    """
+    """The bucket of each record of an l-eligible slot, records grouped by value: `counts` of each in turn."""
     sizes = np.asarray(counts, np.int64)
     if not len(sizes):
         return sizes
@@ -299,7 +287,6 @@ class Tally:
         return max(self.counts.values(), default=0)
 
     def at_highest(self) -> set[int]:
-        """The commonest values."""
         highest = self.highest
         return {value for value, count in self.counts.items() if count == highest}
 
@@ -317,10 +304,6 @@ class Core:
 
     A record taken of a value is the last in that order. Values are ordered by their first record in the
     shuffle, so neither a record's position in the input nor a value's code decides anything.
-
-    >>> core = Core([(3, 9), (1, 7), (0, 7), (2, 7)])
-    >>> core.take(7), core.tally.size, core.tally.highest
-    (2, 3, 2)
     """
 
     def __init__(self, shuffled: Iterable[tuple[int, int]]) -> None:
@@ -334,7 +317,6 @@ class Core:
         return self.records[value].pop()
 
     def put_back(self, value: int, record: int) -> None:
-        """Return a record that was taken and is not needed."""
         self.tally.add((value,))
         self.records[value].append(record)
 

@@ -129,10 +129,6 @@ class Costs:
     """Costs as whole multiples of `unit`.
 
     `move[d]` is mu(d); `withhold` is beta of every value that `withhold_by_value` does not name.
-
-    >>> costs = costs_from(StreamParameters(l=2, window=3, move_cost="quadratic"))
-    >>> costs.move[:4], costs.withhold
-    ((0, 1, 4, 9), 9)
     """
 
     name: str | tuple[float, ...]

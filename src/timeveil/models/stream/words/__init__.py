@@ -43,11 +43,6 @@ class Facts(ReleaseFacts):
 
     def __init__(self, evidence: Evidence, hierarchies: Sequence[str] = ()) -> None:
         super().__init__(evidence, hierarchies)
-        self.true_slot: int | None = evidence.true_slot
-        self.recurring: str | None = evidence.recurring
-        self.forget_after: int | None = evidence.release.manifest["guarantee"].get("forget_after")
-        self.generalized: bool = evidence.generalized
-        self.bucketed: bool = evidence.bucketed
         self.unit: str = evidence.unit if evidence.grouped else "slot"
         self.furthest: int = evidence.reach - 1
 
@@ -63,8 +58,8 @@ class Facts(ReleaseFacts):
         slot, codes = (column[journeys.complete] for column in (journeys.origin, journeys.value.codes))
         ineligible = ineligible_slots(slot, codes, self.l)
         numbers = {"slots_with_records": len(np.unique(slot)), "slots_not_eligible": ineligible}
-        if self.true_slot is not None:
-            weaker = least_packet_sizes(slot, codes, self.true_slot) < self.true_slot
+        if (promised := self.evidence.true_slot) is not None:
+            weaker = least_packet_sizes(slot, codes, promised) < promised
             numbers["records_promised_less"] = int(np.count_nonzero(weaker))
             numbers["slots_promised_less"] = len(np.unique(slot[weaker]))
         return numbers
@@ -123,7 +118,7 @@ class Facts(ReleaseFacts):
             ("records published", counts["rows"]),
             ("slots", counts["slots"]),
             ("from and to", f"{counts['first_slot']} to {counts['last_slot']}" if counts["rows"] else "none"),
-            ("groups", counts["groups"]) if self.generalized else ("buckets", counts["buckets"]),
+            ("groups", counts["groups"]) if self.evidence.generalized else ("buckets", counts["buckets"]),
         ]
 
     def as_dict(self, *entries: str) -> dict[str, Any]:
@@ -229,7 +224,9 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
     first, second = breach_of("published-slot"), breach_of("true-slot")
     tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
     if f.original.roles.respondent is not None:
-        tried.append((breach_of("several-slots"), f.l if f.recurring and not f.forget_after else None))
+        promise: Any = f.guarantee
+        followed = promise.recurring and not promise.forget_after
+        tried.append((breach_of("several-slots"), f.l if followed else None))
     if f.is_learnable and f.original.rows <= CHEAP_ROWS:
         tried.append((breach_of("correlation"), None))
     attempts = [
