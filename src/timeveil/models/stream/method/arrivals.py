@@ -1,8 +1,4 @@
-"""Records as they come in: typed, each with its slot, incomplete ones set aside.
-
-Slots are whole numbers without holes, each with a label. Where times are slot numbers they are taken as they
-are; else a granularity says which slot a time is in.
-"""
+"""Records as they come in: typed, each with its slot, incomplete ones set aside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,13 +30,9 @@ WIDEST_GAP = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """How times are cut into slots: by a granularity, or not at all where times are slot numbers.
+    """How times are cut into slots, which are whole numbers without holes, each with a label.
 
-    >>> days = slots_of("day", TimeAxis("civil", pa.date32()))
-    >>> days.labels([19_723, 19_724]).to_pylist()
-    ['2024-01-01', '2024-01-02']
-    >>> slots_of("day", TimeAxis("relative", pa.int64())).labels([4]).to_pylist()
-    [4]
+    A granularity says which slot a time is in; without one, times are slot numbers and labels.
     """
 
     axis: TimeAxis
@@ -179,8 +171,7 @@ def _checked(relation: Relation, coded: Coded | None, settings: Settings) -> tup
     coded = coded or encode(numbers)
     alone = relation.roles.respondent is None and not relation.roles.keep
 
-    def occurrences(_: str) -> Occurrences:
-        """The values of the column, which is encoded already."""
+    def occurrences(_: str) -> Occurrences:  # the column is encoded already
         counts = np.bincount(coded.codes, minlength=len(coded.values))
         counts = counts[: len(counts) - coded.values.null_count]  # null comes last
         return Occurrences(coded.values, int(counts.sum()), int(np.count_nonzero(counts == 1)))

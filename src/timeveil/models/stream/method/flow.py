@@ -111,19 +111,16 @@ class Stream(ABC):
 
     @property
     def followed(self) -> dict[str, int]:
-        """Numbers about people who come back, where they are followed."""
         if self.recurrence is None:
             return {}
         counted = {name: self.tally[name] for name in ("returned", "repeats", "counterfeits")}
         return {**counted, "people_followed": len(self.recurrence.known)}
 
     def count(self, **more: int) -> None:
-        """Add to the tally."""
         for name, number in more.items():  # `Counter.update` takes several times as long
             self.tally[name] += number
 
     def _moved(self, distance: int, count: int) -> None:
-        """Add records that are published `distance` slots late to the tally."""
         if distance:
             loss = self.settings.costs.of_distance(distance) * count
             self.count(moved=count, distance=distance * count, loss=loss)
@@ -176,9 +173,9 @@ class WindowStream(Stream):
         self.window = Window(settings.options.window, settings.costs.move, self._beta)
 
     def end(self) -> list[Final]:
-        """What jitter held back arrives, and every slot is final."""
         if self.last is None or self.emitted is None:
             return []
+        # What jitter held back arrives.
         finals = [final for _ in range(self.settings.options.jitter) for final in self._step(self.last + 1)]
         if not self.solved:
             self._solve()
@@ -223,7 +220,6 @@ class WindowStream(Stream):
         return tie
 
     def _solve(self) -> None:
-        """The first window as one integer program."""
         if self.first is None or self.last is None:
             return
         span, snapshots, settings = range(self.first, self.last + 1), self.placement.snapshots, self.settings
@@ -236,7 +232,6 @@ class WindowStream(Stream):
         self.solved = True
 
     def _emit(self, number: int) -> Final:
-        """Choose the records of a final slot and their buckets."""
         options, slot = self.settings.options, self.window.slots[number]
         # All slots that its withheld records could enter have arrived, so none of them waits any longer.
         self.window.leave(number)
@@ -272,7 +267,6 @@ class WindowStream(Stream):
         return final
 
     def _with_returning(self, final: Final, recurrence: Recurrence) -> Final:
-        """A final slot with the records of people who come back."""
         slot, records, codes, buckets = final[:4]
         present = [self.people[record] for record in records.tolist()]
         recurrence.publish(slot, present, codes, buckets)

@@ -75,7 +75,6 @@ class Waiting:
     def step(
         self, slot: int, records: Sequence[int], values: Sequence[int], people: People | None = None
     ) -> Outcome:
-        """Take the next slot with all its records."""
         # A secret shuffle, so that positions in the input decide nothing from here on.
         order = self.chance.words(slot, CELLS, len(records)).argsort().tolist()
         return self.take(slot, ((records[at], values[at]) for at in order), people)

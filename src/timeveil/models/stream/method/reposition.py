@@ -72,10 +72,7 @@ def largest_level(counts: Collection[int], l: int) -> int:
 
 @dataclass(slots=True)
 class Slot:
-    """One slot of the window: P_i by value and origin, S_i by value.
-
-    `counts` sums `published` by value, `size` in all.
-    """
+    """One slot of the window: P_i by value and origin, S_i by value; `counts` sums P_i by value."""
 
     number: int
     published: Published
@@ -140,7 +137,6 @@ class Window:
         self._planned.clear()
 
     def leave(self, number: int) -> None:
-        """Drop a slot for good, with the records withheld in it."""
         slot = self.slots.pop(number, None)
         if slot is not None:
             for value, count in slot.withheld.items():
@@ -212,10 +208,8 @@ class Window:
 
 def _add(counts: dict[int, int], key: int, by: int) -> None:
     """Change a count; a count of zero is no entry."""
-    count = counts.get(key, 0) + by
-    if count:
-        counts[key] = count
-    else:
+    counts[key] = counts.get(key, 0) + by
+    if not counts[key]:
         del counts[key]
 
 

@@ -244,6 +244,4 @@ def _number(cost: Any, name: str) -> Fraction:
         cost = cost.item() if hasattr(cost, "item") else cost
         if isinstance(cost, bool | str) or not math.isfinite(cost):
             raise ValueError
-        if isinstance(cost, Rational):
-            return Fraction(cost)
-        return Fraction(str(cost))
+        return Fraction(cost if isinstance(cost, Rational) else str(cost))

@@ -85,11 +85,7 @@ def dump(content: Loaded) -> bytes:
 
 
 def framed(parts: Iterable[bytes]) -> bytes:
-    """Parts one after another, each after its length.
-
-    >>> frames(framed([b"one", b""]))
-    [b'one', b'']
-    """
+    """Parts one after another, each after its length."""
     return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
