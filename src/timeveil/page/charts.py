@@ -193,11 +193,9 @@ def range_names(edges: Sequence[int]) -> list[str]:
 
 
 def candidate_chart(breach: Any, least: int, mark: str, counted: str, named: str, knows: str) -> Picture:
-    """How many people have how many candidates, in the original and in the release, with `least` marked.
+    """The share of people whose number of candidates is between the edges of columns, with `least` marked.
 
-    A pair of columns is the share of people whose number of candidates is at least the number at its left
-    edge and below the number at its right edge. `counted` are what fits, such as people; `named` is what a
-    guess is about.
+    `counted` are what fits, such as people; `named` is what a guess is about.
     """
     edges, shares_before, shares_after = candidate_shares(breach, least)
     shares = (breach.before.pinned, breach.after.pinned, breach.after.out_of_reach)

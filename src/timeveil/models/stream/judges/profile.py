@@ -19,7 +19,7 @@ from timeveil.evidence import risk
 from timeveil.evidence.codes import column_of, encode, fold
 from timeveil.models.stream.evidence import Evidence, commonest
 from timeveil.models.stream.judges.measure import StreamLoss
-from timeveil.models.stream.parameters import KNOWLEDGE, StreamAdversary, StreamParameters
+from timeveil.models.stream.parameters import KNOWLEDGE, Knowledge, StreamAdversary, StreamParameters
 from timeveil.models.stream.slots import NOWHERE, SlotLine
 
 READ: Mapping[str, Any] = {"needs": ("time",), "nulls": "withhold", "slot_numbers": True}
@@ -120,12 +120,9 @@ class Tradeoff(risk.Tradeoff):
     def further_outsiders(self, release: Release) -> dict[str, StreamAdversary]:
         """Those that more is promised about."""
         promise: Any = release.guarantee
-        further = {"true_slot": promise.true_slot, "several_slots": promise.recurring}
-        adversaries = {
-            "true_slot": StreamAdversary("true-slot"),
-            "several_slots": StreamAdversary("several-slots"),
-        }
-        return {name: adversaries[name] for name, promised in further.items() if promised is not None}
+        promised: dict[Knowledge, Any] = {"true-slot": promise.true_slot, "several-slots": promise.recurring}
+        further: list[Knowledge] = [knows for knows in promised if promised[knows] is not None]
+        return {knows.replace("-", "_"): StreamAdversary(knows) for knows in further}
 
     def usual_risk(self, adversary: StreamAdversary) -> str:
         """A slot of one value hides nothing from anyone who knows the slot."""

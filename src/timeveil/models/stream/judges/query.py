@@ -16,7 +16,7 @@ published exactly, and through the buckets where not.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,16 +161,11 @@ class Publication:
         self.begin, self.end, self.group = begin[order], end[order], group[order]
         self.value, self.quasi = value[order], [codes[order] for codes in quasi]
         self.widest = int((end - begin).max(initial=1))
-        self._counts: dict[Window, float] = {}
+        self.count = cache(self._count)  # windows drawn at random repeat
 
-    def count(self, window: Window) -> float:
+    def _count(self, window: Window) -> float:
         """The estimate of a window count; records shown over several slots are spread evenly."""
-        # Windows drawn at random repeat, and are worked out once.
-        if window not in self._counts:
-            self._counts[window] = self._count(*window)
-        return self._counts[window]
-
-    def _count(self, first: int, last: int, value: int, column: int, quasi: int) -> float:
+        first, last, value, column, quasi = window
         # Records that can overlap the window are one range, as none is shown over more than `widest` slots.
         near = slice(*np.searchsorted(self.begin, (first - self.widest + 1, last)))
         begin, end = self.begin[near], self.end[near]

@@ -1,13 +1,9 @@
 """Is every published slot l-diverse? (Wang et al. 2010, with the buckets of Xiao and Tao 2006)
 
-Unlike a number of people, this can be seen in the tables: a recipient can check that every bucket has l
-records and that no value is held by more than 1 in l of them.
-
-With the ledger, every original record is either withheld or published once, in its own slot or a later one
-within the window. Every slot is l-eligible by the original values, and the published rows and value counts
-are those of its records. Packets are closed and large enough for the promise about the true slot; whether
-their records were drawn at random cannot be checked from any outcome. People who come back are followed from
-slot to slot; a recipient sees only that buckets list each value once and how many counterfeits there are.
+Unlike a number of people, a recipient can see this in the tables. The ledger shows besides whether every
+original record is withheld, or published once within the window. Whether the records of packets were drawn at
+random cannot be checked from any outcome. A recipient cannot follow people who come back, and sees only that
+buckets list each value once and how many counterfeits there are.
 """
 
 import json

@@ -158,11 +158,8 @@ def attack_summary(breach: StreamBreach, release: Release, plain: StreamBreach |
 
 
 def _chances(chances: Posterior, bounds: list[int | None]) -> tuple[object, ...]:
-    """How many people, the mean and the worst chance, and the share above 1 in each bound.
-
-    Of nobody there is no chance, which is not a chance of 0.
-    """
-    if not chances.people:
+    """How many people, the mean and the worst chance, and the share above 1 in each bound."""
+    if not chances.people:  # of nobody there is no chance, which is not a chance of 0
         return "0", *["–"] * (2 + len(bounds))
     number = round(chances.people) if chances.people >= 0.5 else "under 1"
     return number, chances.mean, chances.worst, *(chances.share_above(1 / size) for size in bounds if size)

@@ -18,15 +18,12 @@ _BINS = 10
 
 
 def attack_picture(breach: StreamBreach) -> Picture:
-    """The chances given to people's true values, from the original and from the release, with 1/l marked.
+    """The share of people whose true value gets a chance between the edges of columns, with 1/l marked.
 
-    A pair of columns is the share of people whose true value gets a chance above the number at its left edge
-    and up to the number at its right edge. Columns to the right of 1/l are people whom the promise does not
-    protect from this outsider.
+    Columns to the right of 1/l are people whom the promise does not protect from this outsider.
     """
     edges = chance_edges(breach.l, breach.true_slot)
-    parts = [(fate, part) for fate, part in breach.parts.items() if part.people]
-    means = ", ".join(f"{fate} {percent(part.mean)}" for fate, part in parts)
+    means = ", ".join(f"{fate} {percent(part.mean)}" for fate, part in breach.parts.items() if part.people)
     note = f"On average: {means}." if means else ""
     above = percent(breach.share_above(1 / breach.l))
     before, after = percent(breach.before.certain), percent(breach.certain)
