@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from timeveil.domain.stored import PrivateFolder
-from timeveil.errors import BundleError, ParameterError, PrivateArtifactError, TimeveilError
+from timeveil.errors import BundleError, ParameterError, PrivateArtifactError, TimeveilError, raising
 from timeveil.folder.manifest import MANIFEST, README, files_of, read_manifest
 from timeveil.reading.files import refuse_taken, refuse_unnameable, sync_folder
 
@@ -85,14 +85,11 @@ def refuse_folder(folder: Path, *, overwrite: bool = False) -> None:
     with closing(PrivateFolder(folder.parent, f".{folder.name}.partial-")) as hidden:
         for name in ("new", "old"):
             (hidden.path / name).mkdir()
-        try:
+        message = "this file system cannot make two folders change places in one step, so nothing is replaced"
+        error = BundleError(message, hint="write to a new folder", code="folder-exists")
+        unable = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+        with raising(lambda cause: error if cause.errno in unable else cause, on=OSError):
             _swap(hidden.path / "new", hidden.path / "old")
-        except OSError as cause:
-            if cause.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-                raise
-            message = "this file system cannot make two folders change places in one step"
-            hint = "write to a new folder"
-            raise BundleError(f"{message}, so nothing is replaced", hint=hint, code="folder-exists") from None
     return None
 
 

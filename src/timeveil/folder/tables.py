@@ -130,7 +130,6 @@ class Table(Columns):
 
     @cached_property
     def cells(self) -> pa.Table:
-        """All rows of a CSV file."""
         return pa.Table.from_batches(self._parsed(self.schema), self.schema)
 
     def _refuse_missing(self) -> None:
@@ -205,7 +204,6 @@ class ManyParts(Columns):
 
     @property
     def room(self) -> int:
-        """Bytes that a judge may hold of it."""
         return sum(table.room for table in self.tables)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:

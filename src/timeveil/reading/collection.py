@@ -1,16 +1,13 @@
 """Tables about people instead of events: their series, or their transactions.
 
-Wide series, `Roles(series=[...])`: a row is a series, each named column an instant. Long ones,
-`Roles(respondent=, time=, value=)`: a row is one value of one person; the distinct times are the instants, in
-time order, named by their text. What belongs to a person and not to an instant (sensitive, keep) must be
-equal in all rows of a person. A value may be missing: a null, or in the long form no row. That is refused
-unless `fill` says what to do: `forward` takes the person's last value before it, `linear` the one on the line
-between its neighbours (at an end both take the nearest), and `drop` leaves the person out.
+Wide series: a row is a series, each named column an instant. Long ones: a row is one value of one person, and
+distinct times are instants. What belongs to a person and not to an instant (sensitive, keep) must be equal in
+all rows of a person. A value may be missing: a null, or in the long form no row. That is refused without
+`fill`: `forward` takes the person's last value before it, `linear` the one on the line between its
+neighbours (at an end both take the nearest), and `drop` leaves the person out.
 
-Long transactions, `Roles(respondent=, item=)`: a row is one item of one person, and all items of a person are
-one transaction. With lists, `Roles(item=)` and perhaps a respondent: a row is one transaction, its cell the
-list of its items. People are counted, so an item that somebody has twice is refused or counted once, and
-nobody has two transactions.
+Long transactions: a row is one item of one person. With lists, a row is one transaction. People are counted,
+so an item that somebody has twice is refused or counted once, and nobody has two transactions.
 """
 
 from dataclasses import dataclass, replace
@@ -76,10 +73,7 @@ class Baskets:
 
 
 def read_series(table: Any, roles: Roles, *, quasi: bool = False, **options: Any) -> Relation:
-    """Read a table of series; a relation is returned as it is. `options` are some of `read`.
-
-    `quasi` is whether quasi-identifiers may be beside them.
-    """
+    """Read a table of series; a relation is returned as it is. `quasi` is whether they may have some."""
     roles = table.roles if isinstance(table, Relation) else roles
     require_roles(roles)
     if roles.quasi and not quasi:

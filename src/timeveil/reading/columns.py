@@ -159,10 +159,7 @@ def plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Minus zero as zero, and NaN without the number that its bits can hide.
-
-    Engines take the two zeros for equal, so their order would be that of the input.
-    """
+    """Minus zero as zero, which engines take for equal, and NaN without the number that its bits can hide."""
     column = pc.add(column, pa.scalar(0.0, column.type))
     nan = pc.is_nan(column)
     return pc.if_else(nan, pa.scalar(float("nan"), column.type), column) if pc.any(nan).as_py() else column
@@ -253,11 +250,10 @@ def text_bytes(texts: pa.Array) -> tuple[Any, Any]:
 class DecimalCommas:
     """Decimal commas: `12,5` and `1.234,50` in a column of text become `12.5` and `1234.50`, and stay text.
 
-    `push` takes the columns that may have numbers; `columns` are those with decimal commas. The whole column
-    decides: every cell must be such a number. In a file that is cut at semicolons one comma is enough.
-    Elsewhere a comma may also group thousands, so one must have other than three digits after it. Where a
-    column has decimal commas, points group thousands in those that are numbers by their role. If the user
-    says `decimal="comma"`, each cell decides for itself.
+    The whole column decides: every cell must be such a number. In a file that is cut at semicolons one comma
+    is enough. Elsewhere a comma may also group thousands, so one must have other than three digits after it.
+    Where a column has decimal commas, points group thousands in those that are numbers by their role. If the
+    user says `decimal="comma"`, each cell decides for itself.
     """
 
     def __init__(self, roles: Roles, *, stated: bool, surely: bool | None) -> None:
@@ -268,7 +264,6 @@ class DecimalCommas:
         self._seen: dict[str, set[str]] = {name: set() for name in (*self._numbers, *categories)}
 
     def push(self, name: str, column: pa.ChunkedArray) -> None:
-        """Note what the cells of a column show."""
         if column.null_count == len(column) or name not in self._seen:
             return
         seen = self._seen[name]
@@ -308,10 +303,7 @@ def fit(
     needs: Sequence[str] = ("respondent", "time"),
     sheet: str | None = None,
 ) -> Roles:
-    """Roles that fit a table with these columns: derived ones by their name, dropped ones listed.
-
-    `sheet` is the one that was read of several, where nobody said which.
-    """
+    """Roles that fit a table: derived ones by name, dropped ones listed; `sheet` is one that nobody named."""
     if "" in roles.columns:
         message = "a role refers to a column without a name"
         raise RolesError(message, hint="name that column first", code="empty-name")

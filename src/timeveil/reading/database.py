@@ -34,10 +34,7 @@ _SETTINGS = (
     *("synchronize_seqscans = off", "max_parallel_workers_per_gather = 0"),
     "lock_timeout = '60s'",  # of a table that another user has locked
 )
-_EXAMPLES = {
-    "table": "postgresql://host/database#schema.table",
-    "schema": "postgresql://host/database#schema",
-}
+_EXAMPLE = "postgresql://host/database#schema"
 
 
 def is_address(table: object) -> TypeGuard[str]:
@@ -55,13 +52,13 @@ def schema_of(address: str) -> tuple[str, str]:
     """What connects to the database, and the name of the schema."""
     database, names = _parsed(address, "schema")
     if len(names) > 1 or len(names[0].encode()) > LONGEST_NAME or names[0].startswith("pg_"):
-        hint = f"end it with the name of a schema alone: {_EXAMPLES['schema']}"
+        hint = f"end it with the name of a schema alone: {_EXAMPLE}"
         raise ParameterError("the address of a database does not name a schema", hint=hint)
     return database, names[0]
 
 
 def _parsed(address: str, what: str) -> tuple[str, list[str]]:
-    example = _EXAMPLES[what]
+    example = _EXAMPLE if what == "schema" else f"{_EXAMPLE}.table"
     error = ParameterError("the address of a database cannot be read", hint=f"write it as {example}")
     with raising(error, on=ValueError):
         parts = urlsplit(address)

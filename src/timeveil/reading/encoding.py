@@ -1,6 +1,6 @@
 """Columns as arrays: measured values as floats, all other values as small whole numbers (codes)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,19 +32,6 @@ _NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
 _DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}
 """The largest scale of decimals, by their bits, that Arrow can write as text."""
 _EXACT = 2.0**53  # every whole number smaller than this has a float of its own
-_UNUSABLE: tuple[tuple[Callable[[Floats], Flags], str, str], ...] = (
-    (
-        lambda values: ~np.isfinite(values),
-        "that are not finite (NaN or infinite)",
-        "correct them; where nothing is known, leave the cell empty and set {fill}",
-    ),
-    # Between these, digits can be rounded and squared differences scaled.
-    (
-        lambda values: (np.abs(values) > 1e300) | ((np.abs(values) < 1e-300) & (values != 0)),
-        "smaller than 1e-300 or larger than 1e300 in size",
-        "give the series in another unit, or correct those values",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +186,22 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
 
 def refuse_unusable(columns: Mapping[str, Numbers]) -> None:
     """Refuse values that are not finite, or too small or too large to calculate with."""
-    for test, fault, hint in _UNUSABLE:
-        counts = {name: int(np.count_nonzero(test(column.values))) for name, column in columns.items()}
-        counts = {name: count for name, count in counts.items() if count}
-        if counts:
-            total = sum(counts.values())
-            message = f"{counted(total, 'value')} {fault}, in {listed(list(counts))}"
-            facts = {"columns": counts, "count": total}
-            raise InputError(message, hint=hint, code="bad-number", facts=facts)
+    infinite = {name: column.not_finite for name, column in columns.items()}
+    hint = "correct them; where nothing is known, leave the cell empty and set {fill}"
+    _refuse_any(infinite, "that are not finite (NaN or infinite)", hint)
+    sizes = {name: np.abs(column.values) for name, column in columns.items()}
+    # Between these, digits can be rounded and squared differences scaled.
+    extreme = {name: int(((s > 1e300) | ((s < 1e-300) & (s > 0))).sum()) for name, s in sizes.items()}
+    hint = "give the series in another unit, or correct those values"
+    _refuse_any(extreme, "smaller than 1e-300 or larger than 1e300 in size", hint)
+
+
+def _refuse_any(counts: Mapping[str, int], fault: str, hint: str) -> None:
+    if total := sum(counts.values()):
+        columns = {name: count for name, count in counts.items() if count}
+        message = f"{counted(total, 'value')} {fault}, in {listed(list(columns))}"
+        facts = {"columns": columns, "count": total}
+        raise InputError(message, hint=hint, code="bad-number", facts=facts)
 
 
 def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

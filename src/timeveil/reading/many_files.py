@@ -63,7 +63,7 @@ class ManyFiles(Source):
             self._kinds[key] = pa.int64() if is_whole else pa.string()
         with files[0].local() as path:
             first = read(path)
-            self.names = self._columns(files[0], first)
+            self.names = _columns(files[0], first)
             self.decimal_commas = first.decimal_commas
         self._is_open = remote
         for file in () if remote else files[1:]:
@@ -73,12 +73,8 @@ class ManyFiles(Source):
                 if source.decimal_commas != self.decimal_commas:
                     self.decimal_commas = None
 
-    def _columns(self, file: File, source: Any) -> tuple[str, ...]:
-        """The columns of a file, and the partitions that it has no column for."""
-        return (*source.names, *(key for key in file.partition if key not in source.names))
-
     def _compare(self, file: File, source: Any) -> None:
-        names = self._columns(file, source)
+        names = _columns(file, source)
         if sorted(names) != sorted(self.names):
             columns = listed(sorted({*names} ^ {*self.names}) or names)
             raise self._differs(file, f"has other columns than `{self._files[0].name}`: {columns}")
@@ -110,6 +106,11 @@ class ManyFiles(Source):
         hint = "give all files the same columns, or name some of them with a pattern"
         hint += " such as 'visits/2024-*.csv'"
         return InputError(f"`{file.name}` {what}", hint=hint, facts={"file": file.name})
+
+
+def _columns(file: File, source: Any) -> tuple[str, ...]:
+    """The columns of a file, and the partitions that it has no column for."""
+    return (*source.names, *(key for key in file.partition if key not in source.names))
 
 
 def local_files(path: Path, suffixes: tuple[str, ...]) -> list[File] | None:
