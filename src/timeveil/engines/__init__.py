@@ -197,10 +197,7 @@ def of_whole_days(granularities: Sequence[Granularity], timeline: Timeline) -> s
 
 
 def published_schema(relation: Relation, generalised: Collection[str], *, stepped: bool = False) -> pa.Schema:
-    """Names and types of the published columns: values without dictionaries, then label, start and end.
-
-    Where rows are published at steps of their own, the number of the step comes last.
-    """
+    """The published columns: values without dictionaries, then label, start, end and, if `stepped`, step."""
     kinds = {field.name: value_type(field.type) for field in relation.data.schema}
     kinds |= dict.fromkeys(generalised, pa.string())
     time, instant = relation.time, relation.clock.type

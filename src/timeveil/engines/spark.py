@@ -1,11 +1,8 @@
 """Counting inside Apache Spark; see `sql` for the statements that it shares with databases.
 
 A combination of quasi-identifiers is a structure of their values here: none is numbered, which one task would
-have to do alone. Raw rows are moved between executors once, three columns of them, to where their combination
-and person belong. Cells and the order of visits need no further move. All granularities are counted in one
-statement, from a lookup table of them all that every executor has.
-
-Rows are published by the executors, each a part of the files, after one sort of what is published.
+have to do alone. Raw rows are moved between executors once, to where their combination and person belong; all
+granularities are counted in one statement. Executors publish the rows, after one sort of what is published.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,10 +2,9 @@
 
 `lag` gives each visit the granule of the same person's visit before. A person is new in a granule exactly
 when the one before is ahead of its first base granule, so one ordering of the visits serves every
-granularity: `fresh` has a bit for each. For a granularity with gaps, the visit before is the last one outside
-of them, which a second window expression finds in the same ordering. Calendars and hierarchies are lookup
-tables to join. Only tallies, lookups and what is published leave the database; where rows are made coarser
-one by one, so do the cells, which hold people by number.
+granularity: `fresh` has a bit for each. With gaps, the visit before is the last one outside of them. Only
+tallies, lookups and what is published leave the database; where rows are made coarser one by one, so do the
+cells, which hold people by number.
 
 Cost: one grouping of the rows by quasi-identifiers, person and base granule; per combination of levels one
 ordering of these, then a grouping per granularity, most of them of few groups of finer granules; one join of

@@ -1,10 +1,8 @@
 """A release or a ledger in PostgreSQL: a schema of tables that appears in one transaction, or not at all.
 
-A release has its tables under their own names, and its manifest and README in the table `release`. A ledger
-has its rows in the table `entries` and describes them in the table `ledger`.
-
-Somebody else may have written what is opened: only plain tables with columns of the stated types are read,
-because a view, a policy or a type of the database's own would run statements of theirs with our rights.
+Manifest and README of a release are in the table `release`; a ledger has the tables `entries` and `ledger`.
+Only plain tables with columns of the stated types are opened, because a view, a policy or a type of somebody
+else's would run their statements with our rights.
 """
 
 import base64

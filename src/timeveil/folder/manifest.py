@@ -77,10 +77,7 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[Violation]]:
 def parsed(
     content: bytes, forms: Sequence[str] = ("parquet", "csv")
 ) -> tuple[dict[str, Any], list[Violation]]:
-    """The manifest in these bytes, of the right shape but otherwise unchecked, with tables of these forms.
-
-    It is spelt in one way, as `as_json` writes it: no key twice, no other order or spelling.
-    """
+    """The manifest in these bytes, of the right shape, and whether it is spelt as `as_json` spells it."""
     with raising(damaged(MANIFEST, "is not JSON"), on=(ValueError, RecursionError)):
         manifest = json.loads(str(content, "utf-8"))
         depth = _depth(manifest)

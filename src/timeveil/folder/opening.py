@@ -66,10 +66,7 @@ _STRAYS: Mapping[str, str] = {
 
 
 class Judgement(NamedTuple):
-    """The evidence, if the release can be read, the verdict, and whether a recipient finds nothing wrong.
-
-    Further judges take the evidence, which reads and links the release only once.
-    """
+    """The evidence of a release that can be read, the verdict, and whether it is sound to a recipient."""
 
     evidence: Evidence | None
     verdict: Verdict

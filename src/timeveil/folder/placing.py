@@ -1,11 +1,10 @@
 """Where a release may be put, and the one step of the file system that puts it there.
 
-Published are a release folder, the folder of a stream in service, and a folder that contains such streams and
-nothing that is not published. What is published contains nothing else, and above all nothing private.
+Published are a release folder, the folder of a stream in service, and a folder of such streams alone. What is
+published contains nothing else, and above all nothing private.
 
 A kill at any moment leaves the old release or the new one, never neither and never a mixture: where a release
-is replaced, the two folders change places, and what was the old one is removed afterwards. A system that
-cannot do this is found out before any work is done, and nothing is replaced there.
+is replaced, the two folders change places. Whether the system can do this is tried before any work is done.
 """
 
 import ctypes

@@ -1,8 +1,7 @@
 """Sign-offs: who approved or rejected a release, and why; beside the ledger, never in the release.
 
-They are lines of JSON in a private file named like the ledger. Each names the hash of the files it is about,
-so that a release that is replaced has none. Names are stated, not checked: anyone who can write the file can
-add a line, and those who need proof of identity sign the printed report.
+They are lines of JSON in a private file named like the ledger, each with the hash of the files it is about.
+Names are stated, not checked: anyone who can write the file can add a line.
 """
 
 import json

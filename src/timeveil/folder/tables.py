@@ -117,10 +117,7 @@ class Columns(Batches):
 
 
 class Table(Columns):
-    """A table file of a release, read a batch at a time in the types that `release.json` states.
-
-    A small CSV file is parsed once, a large one for each pass.
-    """
+    """A table file of a release in the types that `release.json` states; a small CSV file is parsed once."""
 
     @property
     def room(self) -> int:

@@ -81,10 +81,7 @@ def write_pair(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write a release that a judge agrees with once it is written, and its ledger if it has a path.
-
-    Both are complete before either is renamed; both appear, or neither.
-    """
+    """Write a release that a judge agrees with once written, and its ledger: both appear, or neither."""
     no_ledger: tuple[Put, Put] = (lambda: None, lambda: None)
     private = nullcontext(no_ledger) if path is None else _private(ledger, path, out)
     with (

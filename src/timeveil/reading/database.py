@@ -116,7 +116,6 @@ class Server(Session):
             self.run(f"SET {setting}")
 
     def find(self, table: str) -> None:
-        """Read from this table."""
         names = "SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
         rows = self.table(f"{names} WHERE pg_class.oid = to_regclass({text(table)})").to_pylist()
         if not rows:

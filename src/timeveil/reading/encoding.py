@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 from timeveil.domain.arrays import Codes, Flags, Floats, Ints
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError
-from timeveil.reading.columns import (
-    decoded,
-    emptied,
-    is_text,
-    refuse_rows,
-    with_used_values,
-    without_wrapping,
-)
+from timeveil.reading import columns
+from timeveil.reading.columns import decoded, is_text, refuse_rows
 
 CODE_ROOM = 2**31 - 1
 _SAMPLE_ROWS = 1_000
@@ -57,8 +51,8 @@ def with_dictionaries(table: pa.Table, respondent: str) -> pa.Table:
     names = [field.name for field in table.schema if pa.types.is_string(field.type)]
     names = [n for n in names if n != respondent or not _numbered(table[n].slice(0, _SAMPLE_ROWS))]
     with ThreadPoolExecutor(2) as pool:
-        columns = dict(zip(names, pool.map(encode, [table[name] for name in names]), strict=True))
-    for name, coded in columns.items():
+        encoded = dict(zip(names, pool.map(encode, [table[name] for name in names]), strict=True))
+    for name, coded in encoded.items():
         position, values = table.column_names.index(name), coded.values
         missing = values.null_count > 0  # then null has the last code
         codes = pa.array(coded.codes, mask=coded.codes == len(values) - 1 if missing else None)
@@ -70,7 +64,7 @@ def with_dictionaries(table: pa.Table, respondent: str) -> pa.Table:
 def encode(column: pa.ChunkedArray) -> Coded:
     """Codes of a column. Null is a value of its own."""
     if pa.types.is_dictionary(column.type):
-        column = with_used_values(column)
+        column = columns.with_used_values(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     if not column.num_chunks:
@@ -168,7 +162,7 @@ class Numbers(NamedTuple):
 
 def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
     """The column's values as numbers; empty text is a missing value."""
-    column = parsed = decoded(without_wrapping(column))
+    column = parsed = decoded(columns.without_wrapping(column))
     kind = column.type
     if is_text(kind):
         parsed = _parsed(name, column)
@@ -184,12 +178,12 @@ def numbers(name: str, column: pa.ChunkedArray) -> Numbers:
     return Numbers(values + 0.0, _mask(pc.is_null(parsed)))
 
 
-def refuse_unusable(columns: Mapping[str, Numbers]) -> None:
+def refuse_unusable(instants: Mapping[str, Numbers]) -> None:
     """Refuse values that are not finite, or too small or too large to calculate with."""
-    infinite = {name: column.not_finite for name, column in columns.items()}
+    infinite = {name: column.not_finite for name, column in instants.items()}
     hint = "correct them; where nothing is known, leave the cell empty and set {fill}"
     _refuse_any(infinite, "that are not finite (NaN or infinite)", hint)
-    sizes = {name: np.abs(column.values) for name, column in columns.items()}
+    sizes = {name: np.abs(column.values) for name, column in instants.items()}
     # Between these, digits can be rounded and squared differences scaled.
     extreme = {name: int(((s > 1e300) | ((s < 1e-300) & (s > 0))).sum()) for name, s in sizes.items()}
     hint = "give the series in another unit, or correct those values"
@@ -198,15 +192,15 @@ def refuse_unusable(columns: Mapping[str, Numbers]) -> None:
 
 def _refuse_any(counts: Mapping[str, int], fault: str, hint: str) -> None:
     if total := sum(counts.values()):
-        columns = {name: count for name, count in counts.items() if count}
-        message = f"{counted(total, 'value')} {fault}, in {listed(list(columns))}"
-        facts = {"columns": columns, "count": total}
+        faulty = {name: count for name, count in counts.items() if count}
+        message = f"{counted(total, 'value')} {fault}, in {listed(list(faulty))}"
+        facts = {"columns": faulty, "count": total}
         raise InputError(message, hint=hint, code="bad-number", facts=facts)
 
 
 def _parsed(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = pc.utf8_trim_whitespace(column)
-    text = emptied(text, pc.equal(text, pa.scalar("", text.type)))
+    text = columns.emptied(text, pc.equal(text, pa.scalar("", text.type)))
     fits = pc.or_(pc.match_substring_regex(text, _NUMBER), pc.match_substring_regex(text, _NOT_FINITE))
     what = ("value that is not a number", "values that are not a number")
     hint = "write numbers like 12, -3.5 or 2e3, without units; "

@@ -1,9 +1,8 @@
 """Files: how much one may claim, how new ones are made, and what the operating system says in our words.
 
 A small file can ask for terabytes: compressed zeros, a long text that every row repeats by its number in a
-dictionary, a header with a million names, deeply nested keys. The limits are wide enough for honest files and
-checked before a file is read. `TIMEVEIL_LIMITS` sets others, for Python and the command line alike, such as
-`unpacked=8GB,columns=500000`; a job file cannot. Nothing that exists is ever overwritten.
+dictionary, a header with a million names. Limits are checked before a file is read; `TIMEVEIL_LIMITS` sets
+others, such as `unpacked=8GB,columns=500000`, which a job file cannot. Nothing is ever overwritten.
 """
 
 import errno
@@ -129,10 +128,7 @@ def small_text(path: Path, what: str) -> str:
 
 
 def read_error(name: str, cause: Exception) -> InputError:
-    """The error for a file that the operating system did not open or read.
-
-    Its facts have the system's number, unlike those of an error about the content of a file.
-    """
+    """The error, with the system's number, for a file that the system did not open or read."""
     number = getattr(cause, "errno", None)
     facts = {} if number is None else {"errno": number}
     if isinstance(cause, FileNotFoundError | ValueError):

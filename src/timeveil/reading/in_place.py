@@ -69,10 +69,7 @@ class ServerRows(_RowsThere):
 
 
 class ClusterRows(_RowsThere):
-    """Rows in Spark, read from files that the executors wrote: `parts`, once it is known where each row went.
-
-    A row is known by the file that it is in and its position there.
-    """
+    """Rows in Spark, in files that executors write: a row is known by its file and its position there."""
 
     server: Cluster
     parts: Sequence[Part] = ()
@@ -168,10 +165,7 @@ class _Reading:
         return Relation(self._fitted, data, axis, dropped, self._table.name, normal=frozenset(normal))
 
     def _is_normal(self, name: str, columns: dict[str, str]) -> bool:
-        """Whether all texts are in their normal form; two spellings of one are refused.
-
-        A person whose name shows nothing becomes null.
-        """
+        """Whether all texts are in normal form; two spellings are refused, and people without a name null."""
         table, column, source = self._table, columns[name], self._server.source
         if not table.is_text(name):
             return True

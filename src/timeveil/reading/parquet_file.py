@@ -1,13 +1,11 @@
 """Parquet files, read no further than the limits allow.
 
-The footer describes the file and is checked first: its length, the number of columns, and, with the headers
-of the pages, how much the chosen columns would take in memory, in all and at a time. Neither says how long
-text becomes, because a long text may be in a dictionary once and in every row by its number. Where that may
-be too much, few rows are read at a time, and their length is summed.
+Footer and page headers are checked first: how much the chosen columns would take in memory, in all and at a
+time. Neither says how long text becomes, because a long text may be in a dictionary once and in every row by
+its number. Where that may be too much, few rows are read at a time, and their length is summed.
 
-A page is unpacked in one piece, to the size that its own header states, whatever the footer says. Headers and
-footer are structs of Thrift's compact protocol, of which a few numbers are looked at: what the fields mean to
-a reader of cells is left to pyarrow.
+A page is unpacked in one piece, to the size that its own header states, whatever the footer says. Both are
+structs of Thrift's compact protocol, of which a few numbers are looked at; the rest is left to pyarrow.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """What gives people away whatever a method does: columns by themselves, and publishing people again.
 
-A kept or sensitive column is published as it is. If it reads as a time, it may tell when a row happened,
-however coarse the time column is. If a kept column is nearly unique, by row or by person, anyone who knows a
-value finds the row, and a pseudonym links the rows of a person. Both are refused unless the column is named
-in `accept_risk`; a nearly unique sensitive column is warned about. Decision 19 has the thresholds.
-
-Where nothing can be promised about two releases together, people who are in both are refused.
+A kept or sensitive column that reads as a time may tell when a row happened, however coarse the time column
+is. If a kept column is nearly unique, by row or by person, anyone who knows a value finds the row, and a
+pseudonym links the rows of a person. Both are refused unless the column is named in `accept_risk`; a nearly
+unique sensitive column is warned about.
 """
 
 import re
@@ -114,10 +112,7 @@ def _is_time(text: str) -> bool:
 def with_risks(
     relation: Relation, accepted: Collection[Any], look: Callable[[str], Occurrences] | None = None
 ) -> Relation:
-    """The relation with the risks of its kept and sensitive columns; one that is not accepted is refused.
-
-    `look` counts the values of a column where they are not in memory.
-    """
+    """The relation with the risks of its columns, all accepted; `look` counts a column that is elsewhere."""
     roles = relation.roles
     columns = (*roles.keep, *roles.sensitive)
     if unknown := [str(name) for name in accepted if name not in columns]:
@@ -158,10 +153,7 @@ def _refused(risks: Mapping[str, Mapping[str, Any]], having: str) -> InputError:
 def refuse_repetition(
     relation: Relation, parameters: Reading, is_apart: Callable[[Ledger], bool] = lambda _: False
 ) -> None:
-    """Refuse a table with people whom one of the earlier releases shows, unless that is forced.
-
-    `is_apart` says of an earlier ledger that the same people may be in it, because it shows other periods.
-    """
+    """Refuse people whom an earlier release shows, unless forced, or `is_apart`: it shows other periods."""
     values, contents = parameters.as_arguments(), type(parameters).contents
     for number, ledger in enumerate(values["after"], start=1):
         require_ledger(ledger)

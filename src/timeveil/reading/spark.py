@@ -1,10 +1,9 @@
 """A table of Apache Spark, whose rows stay in the cluster: a DataFrame, the name of a table, or a path.
 
 Only the DataFrame and SQL interface is used, so that a session of Spark Connect will do. Columns go by their
-position, because Spark does not tell names apart that differ in case alone. The columns that are needed are
-copied once, by the executors, into Parquet files of a private folder that all machines share: every statement
-after that sees the same rows, whatever happens to the table or to an executor. In the copy times are whole
-numbers, which no time zone of a session changes. Spark's own messages quote data and are replaced.
+position, because Spark does not tell names apart that differ in case alone. Executors copy those that are
+needed once, into Parquet files of a private folder that all machines share, so that every statement sees the
+same rows; times become whole numbers, which no time zone changes. Its messages quote data and are replaced.
 """
 
 import re

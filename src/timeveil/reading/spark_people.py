@@ -1,9 +1,8 @@
 """A table about people in Spark: series in columns, or transactions, one row per person after reading.
 
-Executors copy the columns that are needed into Parquet files of a private folder that all machines share.
-Everything after that reads those files: the executors for the work, the driver for what a judge asks of the
-ledger. What `read` refuses row by row is counted by statements. Executors run the code of the methods, so
-that timeveil is installed on their machines, too.
+Executors copy the columns that are needed into files, as `spark` says, which all that follows reads. What
+`read` refuses row by row is counted by statements. Executors run the code of the methods, so that timeveil is
+installed on their machines, too.
 """
 
 from collections.abc import Callable, Iterator, Sequence

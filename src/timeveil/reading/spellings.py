@@ -1,13 +1,11 @@
 """One spelling for every person, sensitive value and item.
 
-One person spelt in two ways would count as two people, and k of them would be fewer than k; one diagnosis
-spelt in two ways would count as two values. Two texts are spellings of one if they have the same normal form:
-NFKC, single blanks, none at the ends, and no character that nobody sees. Letters of another case and leading
-zeros may well belong to someone else.
+One person spelt in two ways would count as two people, and k of them would be fewer than k. Two texts are
+spellings of one if they have the same normal form: NFKC, single blanks, none at the ends, and no character
+that nobody sees. Letters of another case and leading zeros may well belong to someone else.
 
-Spellings that collide are refused. With `fold_spellings` every text is written in its normal form instead,
-but signs whose form carries their meaning stay: 10² is not 102. Most columns contain plain letters only,
-which their bytes show at once; of the others, only distinct values are looked at.
+Spellings that collide are refused, or with `fold_spellings` written in their normal form. Most columns have
+plain letters only, which their bytes show at once; of the others, only distinct values are looked at.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Read a table: fit its roles, type its columns, understand its time.
 
-A table is a file, a folder of files, or any object that speaks Arrow or Narwhals. Only columns that a role
-names are read; the caller's object is never changed, and neither its index nor its metadata passes on.
+Only columns that a role names are read; neither an index nor metadata passes on.
 
 Whatever depends on all rows (what the time column contains, how many nulls there are, where the first bad row
 is) is noted while rows pass and reported after the last one, so that a table read at once and the same table

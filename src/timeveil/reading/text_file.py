@@ -4,13 +4,12 @@ Every cell is text exactly as written, so that the zip code 01234 keeps its zero
 is first copied, in UTF-8, to a private temporary file: pyarrow can hang or abort when it reads from a Python
 object that fails. A byte order mark tells UTF-16; other encodings have none.
 
-In CSV an empty cell without quotes is null. The delimiter is the one of comma, semicolon, tab and bar that
-cuts the header into most names and the first row into as many cells; in `.tsv` files it is a tab. Text that
-is not UTF-8 is read as Windows-1252, which includes Latin-1, unless other cells are UTF-8. What pyarrow
-accepts but we do not (zero bytes, a quote that never closes) is noticed in the cells it returns.
+In CSV the delimiter is the one that cuts the header into most names and the first row into as many cells.
+Text that is not UTF-8 is read as Windows-1252, which includes Latin-1, unless other cells are UTF-8. What
+pyarrow accepts but we do not (zero bytes, a quote that never closes) is noticed in the cells it returns.
 
-In JSON lines null and a missing key are null, and a list of plain values is a list of texts, such as the
-items of a transaction. The first lines name the columns, and say which hold lists.
+In JSON lines a list of plain values is a list of texts. The first lines name the columns, and say which hold
+lists.
 """
 
 import codecs

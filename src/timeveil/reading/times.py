@@ -7,9 +7,8 @@
 | timestamps with a zone or offset, with `zone` set | zoned | timestamp[ms, zone] |
 | whole numbers, with `unit` set or as slot numbers | relative | int64 |
 
-Anything finer than a millisecond is cut off, towards the past. As text, times are written `2024-03-31` or
-`2024-03-31 14:05`, perhaps with seconds, a fraction and an offset; as whole numbers; or in one of the ways of
-`dates`. Whole numbers without a unit are dates if all of them are, written YYYYMMDD.
+Anything finer than a millisecond is cut off, towards the past. Text is written as whole numbers or in one of
+the ways of `dates`. Whole numbers without a unit are dates if all of them are, written YYYYMMDD.
 """
 
 from contextlib import suppress
