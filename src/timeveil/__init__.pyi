@@ -26,6 +26,7 @@ from timeveil.explore.exploration import Exploration, Setting
 from timeveil.explore.profiling import profile
 from timeveil.explore.sweep import explore
 from timeveil.folder import open_ledger, open_release, verify, write
+from timeveil.jobs.streams import publish_streams
 from timeveil.judging import answer, attack, measure
 from timeveil.models.events.judges.attack import Breach
 from timeveil.models.events.judges.measure import Loss
@@ -75,5 +76,5 @@ __all__ += ["StreamBreach", "StreamLoss", "StreamProfile", "StreamPublisher", "S
 __all__ += ["TimeveilError", "TopPatterns", "Verdict", "Violation", "WindowCount", "__version__"]
 __all__ += ["anonymize_series", "answer", "attack", "compare", "estimate_patterns", "estimate_ranges"]
 __all__ += ["explore", "generalize_time", "granularity", "hour_of_day", "measure", "month_of_year"]
-__all__ += ["open_ledger", "open_release", "profile", "publish_stream", "read", "report"]
-__all__ += ["sanitize_patterns", "shift_dates", "suggest", "verify", "weekday", "write"]
+__all__ += ["open_ledger", "open_release", "profile", "publish_stream", "publish_streams", "read"]
+__all__ += ["report", "sanitize_patterns", "shift_dates", "suggest", "verify", "weekday", "write"]

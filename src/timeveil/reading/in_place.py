@@ -119,6 +119,13 @@ def read_in_place(
     return _Reading(opened, roles, zone, unit).relation(nulls)
 
 
+def require_time(table: DatabaseTable | SparkTable, column: str) -> None:
+    """Refuse a column whose type is not that of times."""
+    if (kind := table.kinds[column]) not in _TIMES:
+        message = f"column `{column}` has the type {kind}, which {table.site} does not count as a time"
+        raise InputError(message, hint=f"cast it to a date or timestamp: {_ELSEWHERE}", code="bad-time")
+
+
 class _Reading:
     """One table and its roles on their way to a relation."""
 
@@ -129,10 +136,7 @@ class _Reading:
         self._zone, self._unit = zone, unit
         self._fitted = fit(roles, table.names)
         self._person, self._time = str(roles.respondent), str(roles.time)
-        if (kind := table.kinds[self._time]) not in _TIMES:
-            message = f"column `{self._time}` has the type {kind}"
-            message += f", which {table.site} does not count as a time"
-            raise InputError(message, hint=f"cast it to a date or timestamp: {_ELSEWHERE}", code="bad-time")
+        require_time(table, self._time)
         table.require_comparable(roles.columns)
         table.stage(roles.columns)
 

@@ -265,9 +265,9 @@ class SparkTable:
             self._stored = {name: f"c{self.names.index(name)}" for name in columns}
             needed = numbered.select(*self._stored.values())
             self._empty = needed.limit(0).toArrow()
-        parts = self.server.write(needed, "staged")
-        if parts:
-            self.server.define("staged", self.server.files(parts))
+        self.parts = self.server.write(needed, "staged")
+        if self.parts:
+            self.server.define("staged", self.server.files(self.parts))
         else:
             self.server.upload("staged", self._empty)
 

@@ -11,12 +11,10 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from timeveil.domain.guarantee import guarantee_from
@@ -24,14 +22,14 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.stored import PARTIAL, PrivateFolder, hold_beside, rename_held
 from timeveil.domain.wording import Progress, printable, silent
-from timeveil.errors import BundleError, InputError, TimeveilError, raising
+from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.folder import open_release, write
 from timeveil.folder.manifest import MANIFEST
 from timeveil.folder.opening import digest, folder_name, slot_folders, stream_folder
 from timeveil.folder.placing import SLOTS
 from timeveil.models.stream.method.arrivals import reader_of
+from timeveil.models.stream.method.separate import separated
 from timeveil.models.stream.method.state import arrow_bytes, framed, frames
-from timeveil.reading.columns import decoded
 from timeveil.reading.files import read_error, sync_folder, translate_os_errors
 from timeveil.reading.sources import SUFFIXES
 from timeveil.service.parameters import SINGLE, Parameters
@@ -161,27 +159,11 @@ def quarantine(arrival: Arrival, sha256: str, error: TimeveilError) -> Path:
 
 def snapshots_of(path: Path, parameters: Parameters) -> Iterator[tuple[str, Relation]]:
     """The records of a file by stream; those of a stream are in their order."""
-    by, roles = parameters.stream_by, parameters.roles
-    has_role = by is None or by in roles.columns
-    read_roles = roles if has_role else replace(roles, keep=(*roles.keep, str(by)))
-    relation = reader_of(read_roles, parameters.settings.options).read(path)[0]
+    by, roles, options = parameters.stream_by, parameters.roles, parameters.settings.options
     if by is None:
-        yield SINGLE, relation
-        return
-    column = relation.table.column(by)
-    if column.null_count:
-        message = f"column `{by}`, which separates streams, has {column.null_count} nulls"
-        raise InputError(message, hint="fill them in: every record belongs to a stream", code="nulls")
-    column = decoded(column)
-    if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
-        hint = "use text, whole numbers or dates"
-        raise InputError(f"column `{by}`, which separates streams, has type {column.type}", hint=hint)
-    names = column.cast(pa.string()).combine_chunks().dictionary_encode()
-    published = relation.roles if has_role else replace(relation.roles, keep=roles.keep)
-    table = relation.table if has_role else relation.table.drop_columns([by])
-    for code, name in enumerate(names.dictionary.to_pylist()):
-        rows = np.flatnonzero(np.asarray(names.indices) == code)
-        yield name, Relation(published, table.take(pa.array(rows)), relation.axis, relation.dropped)
+        yield SINGLE, reader_of(roles, options).read(path)[0]
+    else:
+        yield from separated(path, by, roles, options)
 
 
 class Sink:

@@ -1,6 +1,5 @@
 """The parameters of a stream in service. A state file resumes under those it was made with."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from timeveil.domain.roles import Roles
-from timeveil.errors import InputError, ParameterError
 from timeveil.models.stream.method import StreamPublisher
+from timeveil.models.stream.method.separate import refuse_as_name, seed_of
 from timeveil.models.stream.method.settings import Settings, settings_from
 from timeveil.models.stream.parameters import StreamParameters
 
@@ -59,20 +58,12 @@ class Parameters:
 
     def check(self) -> None:
         """Refuse what no stream can have, before anything is read or made."""
-        by, roles = self.stream_by, self.settings.roles
-        if by is not None and by in (roles.respondent, roles.time, *roles.sensitive):
-            message = "the respondent, the time or the sensitive column cannot separate streams"
-            hint = "use a column such as the hospital or the district for {stream_by}"
-            raise ParameterError(f"{message}: the name of a stream is published", hint=hint)
-        if by is not None and roles.drop != "rest" and by in roles.drop:
-            message = f"column `{by}` is dropped and also separates streams"
-            hint = "leave it out of {drop}; it is not published unless it has another role"
-            raise InputError(message, hint=hint, code="column-twice")
+        roles = self.settings.roles
+        if self.stream_by is not None:
+            refuse_as_name(self.stream_by, roles)
 
     def publisher(self, stream: str, seed: int, state: bytes | None = None) -> StreamPublisher:
-        if stream != SINGLE:  # no two streams draw the same
-            mixed = seed.to_bytes(16, "big") + stream.encode("utf-8", "surrogatepass")
-            seed = int.from_bytes(hashlib.sha256(mixed).digest()[:16], "big")
+        seed = seed if stream == SINGLE else seed_of(stream, seed)
         options = {**self.options, "seed": seed}
         if state is None:
             return StreamPublisher(self.roles, **options)
