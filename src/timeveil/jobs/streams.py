@@ -45,6 +45,7 @@ def publish_streams(
     `options` are those of `publish_stream`. Each stream has a seed of its own, which follows from `seed` and
     its name as in a service with `stream_by`. With `engine="spark"` the table is a DataFrame of Spark, the
     name of a table or a path; executors publish and verify streams, which are opened when they are asked for.
+    The promise is that of every stream alone: nothing is promised about a person with records in two.
 
     >>> import pyarrow as pa
     >>> cases = pa.table({"day": [1, 1, 2, 2, 1, 1], "site": [*"NNNNSS"], "disease": [*"aabbcd"]})
