@@ -214,11 +214,7 @@ def _loaded(table: Any, roles: Roles | None, options: Mapping[str, Any]) -> Any:
 
 
 def is_many(setting: Any) -> bool:
-    """Whether a parameter has several settings to try.
-
-    >>> [is_many(setting) for setting in (5, "5", "2..50", "2,5", [2, 5], range(2, 5), None)]
-    [False, False, True, True, True, True, False]
-    """
+    """Whether a parameter has several settings to try."""
     if isinstance(setting, str):
         return TO in setting or "," in setting
     return isinstance(setting, Sequence)
@@ -247,11 +243,7 @@ def settings_of(name: str, typed: Any) -> tuple[float, ...]:
 
 
 def number(name: str, text: str) -> float:
-    """A number as it is typed, whole where it can be.
-
-    >>> number("k", "5"), number("suppress", "0.01")
-    (5, 0.01)
-    """
+    """A number as it is typed, whole where it can be."""
     hint = f'write {{{name}="2,5,10"}} or {{{name}="2..50"}}'
     plain = text.strip()
     with suppress(ValueError, OverflowError):

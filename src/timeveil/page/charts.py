@@ -164,11 +164,7 @@ def pair_chart(
 
 
 def size_chart(title: str, subtitle: str, sizes: Ints, least: int, unit: str) -> Picture | None:
-    """How many groups have each size; where sizes differ widely, ranges from `least` on that double.
-
-    >>> size_chart("Groups", "", np.array([5, 6, 11, 30]), 5, "row").description
-    '5 to 9 rows: 2; 10 to 19 rows: 1; 20 to 39 rows: 1.'
-    """
+    """How many groups have each size; where sizes differ widely, ranges from `least` on that double."""
     if not len(sizes):
         return None
     low, high = int(sizes.min()), int(sizes.max())
@@ -184,11 +180,7 @@ def size_chart(title: str, subtitle: str, sizes: Ints, least: int, unit: str) ->
 
 
 def range_names(edges: Sequence[int]) -> list[str]:
-    """Names of the ranges between edges.
-
-    >>> range_names([1, 2, 5, 1000])
-    ['1', '2 to 4', '5 to 999']
-    """
+    """Names of the ranges between edges."""
     return [f"{low:,}" + (f" to {high - 1:,}" if high > low + 1 else "") for low, high in pairwise(edges)]
 
 
@@ -231,11 +223,7 @@ def candidate_shares(breach: Any, least: int) -> tuple[list[int], list[float], l
 
 
 def _short(number: int) -> str:
-    """A number in few characters.
-
-    >>> [_short(n) for n in (640, 1280, 20480, 2621440)]
-    ['640', '1.3k', '20k', '2.6M']
-    """
+    """A number in few characters."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
             scaled = number / size

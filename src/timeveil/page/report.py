@@ -48,11 +48,7 @@ class Markdown(str):
 
 
 def markdown(text: object) -> Markdown:
-    """Plain text with names in backquotes as Markdown that shows exactly this text.
-
-    >>> print(markdown("`a_b` has *3* rows"))
-    `a_b` has \\*3\\* rows
-    """
+    """Plain text with names in backquotes as Markdown that shows exactly this text."""
     parts = _shown(text).split("`")
     if len(parts) % 2 == 0:  # a backquote without its pair is a character like any other
         parts[-2:] = ["`".join(parts[-2:])]

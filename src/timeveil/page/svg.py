@@ -186,11 +186,7 @@ def place_axis(panel: Panel, names: Sequence[str]) -> Iterator[str]:
 
 
 def round_numbers(low: float, high: float, about: int) -> list[float]:
-    """A few round numbers inside a range.
-
-    >>> round_numbers(0.13, 0.87, 4)
-    [0.2, 0.4, 0.6, 0.8]
-    """
+    """A few round numbers inside a range."""
     rough = (high - low) / about
     size = 10.0 ** math.floor(math.log10(rough))
     # A step somewhat below the rough one is fine: a few more lines are better than too few.

@@ -15,50 +15,30 @@ LONGEST_NAME = 200  # characters of a name that are shown in a sentence
 
 
 def people(number: int) -> str:
-    """A number of people.
-
-    >>> people(1), people(3_118)
-    ('1 person', '3,118 people')
-    """
+    """A number of people."""
     return counted(number, "person", "people")
 
 
 def visible(text: object) -> str:
-    """Text with every character that does not show written out.
-
-    >>> print(visible("zip\\n\\nThe promise"), visible("Größe"))
-    zip\\n\\nThe promise Größe
-    """
+    """Text with every character that does not show written out."""
     return "".join(
         mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in str(text)
     )
 
 
 def name(text: object) -> str:
-    """A name from the data, in backquotes.
-
-    >>> name("zip"), name("a`b")
-    ('`zip`', "`a'b`")
-    """
+    """A name from the data, in backquotes."""
     safe = visible(text).replace("`", "'")
     return f"`{shortened(safe, LONGEST_NAME)}`"
 
 
 def shortened(text: str, longest: int) -> str:
-    """A text cut to a number of characters.
-
-    >>> shortened("abcdef", 4)
-    'abc…'
-    """
+    """A text cut to a number of characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def quoted(names: Iterable[object], most: int = 12) -> str:
-    """Names in backquotes, joined as in a sentence.
-
-    >>> quoted(["zip"]), quoted(["zip", "age", "sex"]), quoted(["a", "b", "c"], most=2)
-    ('`zip`', '`zip`, `age` and `sex`', '`a`, `b` and 1 more')
-    """
+    """Names in backquotes, joined as in a sentence."""
     marked = [name(text) for text in names]
     if len(marked) > most:
         marked = [*marked[:most], f"{len(marked) - most} more"]
@@ -66,11 +46,7 @@ def quoted(names: Iterable[object], most: int = 12) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Parts as in a sentence.
-
-    >>> joined(["3"]), joined(["3", "2", "1"])
-    ('3', '3, 2 and 1')
-    """
+    """Parts as in a sentence."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
@@ -98,11 +74,7 @@ def share(part: float) -> str:
 
 
 def percent(part: float) -> str:
-    """A share as short as a picture needs it; never 0 or 100 unless it is exactly that.
-
-    >>> [percent(part) for part in (0, 0.00001, 0.0123, 0.5, 0.99999, 1)]
-    ['0 %', '≈0 %', '1.2 %', '50 %', '≈100 %', '100 %']
-    """
+    """A share as short as a picture needs it; never 0 or 100 unless it is exactly that."""
     if 0 < part < 0.001:
         return "≈0 %"
     if 0.999 < part < 1:
@@ -111,11 +83,7 @@ def percent(part: float) -> str:
 
 
 def amount(measure: str, number: float, as_share: Callable[[float], str] = share) -> str:
-    """A loss or a risk by its name: a share, or a number with the unit that it is counted in.
-
-    >>> amount("withheld", 0.05), amount("bits", 5.478), amount("bits", 0.04), amount("bits", 0.0)
-    ('5 %', '5.5 bits', 'under 0.1 bits', '0 bits')
-    """
+    """A loss or a risk by its name: a share, or a number with the unit that it is counted in."""
     if measure not in UNITS:
         return as_share(number)
     text = "under 0.1" if 0 < number < 0.1 else f"{number:,.1f}" if number else "0"
@@ -123,20 +91,12 @@ def amount(measure: str, number: float, as_share: Callable[[float], str] = share
 
 
 def cell(measure: str, number: float) -> str:
-    """The same in a table, whose header names the unit.
-
-    >>> cell("withheld", 0.05), cell("bits", 5.478)
-    ('5 %', '5.5')
-    """
+    """The same in a table, whose header names the unit."""
     return amount(measure, number).removesuffix(f" {UNITS.get(measure, '')}")
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Rows of cells as lines of text, the first `left` columns aligned left and the others right.
-
-    >>> aligned([("name", "people"), ("week", "12")])
-    ['name  people', 'week      12']
-    """
+    """Rows of cells as lines of text, the first `left` columns aligned left and the others right."""
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -151,9 +111,6 @@ def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) ->
     """Lines of text after a mark, line breaks kept; names such as `half-year` are not broken.
 
     Lines after the first are indented by `indent`, or else by the width of the mark.
-
-    >>> wrapped("rows of people", 10, "1. ")
-    ['1. rows of', '   people']
     """
     inset = " " * len(mark) if indent is None else indent
     wrapper = textwrap.TextWrapper(width, mark, inset, break_long_words=False, break_on_hyphens=False)
@@ -165,11 +122,7 @@ def wrapped(text: str, width: int, mark: str = "", indent: str | None = None) ->
 
 
 def numbered(sentences: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Sentences with their numbers, as lines.
-
-    >>> numbered(["One.", "Two."])
-    ['1. One.', '2. Two.']
-    """
+    """Sentences with their numbers, as lines."""
     lines = list[str]()
     for number, sentence in enumerate(sentences, start=1):
         lines += wrapped(sentence, width, f"{number}. ")

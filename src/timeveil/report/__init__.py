@@ -231,11 +231,7 @@ def meanings(model: str) -> dict[str, str]:
 
 
 def _setting(value: Any) -> str:
-    """A setting in few words.
-
-    >>> _setting(None), _setting(True), _setting(0.05), _setting(["week", "month"])
-    ('not set', 'yes', '0.05', 'week, month')
-    """
+    """A setting in few words."""
     match value:
         case None:
             return "not set"

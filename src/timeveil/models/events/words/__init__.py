@@ -263,11 +263,7 @@ def loss_summary(loss: measure.Loss) -> Summary:
 
 
 def span(width: float, unit: str) -> str:
-    """A width of time in the largest unit that it fills.
-
-    >>> span(90.0, "second"), span(172_800.0, "second"), span(1.0, "month")
-    ('1.5 minutes', '2 days', '1 month')
-    """
+    """A width of time in the largest unit that it fills."""
     sizes = _SPANS if unit == "second" else ((f"{unit}s", 1),)
     label, size = next((span for span in sizes if width >= span[1]), sizes[-1])
     number = width / size
