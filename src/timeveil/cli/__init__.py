@@ -184,7 +184,6 @@ def _typed(parameter: Any) -> str:
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:
-    """Names that begin alike, or else look alike."""
     similar = [other for other in names if len(name) > 4 and other.startswith(name[:5])]
     return similar or get_close_matches(name, names, n=2)
 

@@ -243,7 +243,6 @@ def ledger_in(address: str) -> Ledger:
 
 
 def _kind(kind: pa.DataType) -> str:
-    """The server's type of a column that was written."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return f"_{_kind(kind.value_type)}"
     if pa.types.is_timestamp(kind):

@@ -112,7 +112,6 @@ def schema_of(manifest: Mapping[str, Any], table: str) -> pa.Schema:
 
 
 def _depth(value: Any) -> int:
-    """How many lists and objects are inside each other."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max((_depth(item) for item in inner), default=0)
 

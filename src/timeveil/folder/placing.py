@@ -102,7 +102,6 @@ def put_in_place(partial: Path, folder: Path, *, overwrite: bool = False) -> Non
 
 
 def _holds_one_release(folder: Path) -> bool:
-    """Whether a folder holds the files of a release and no other."""
     with suppress(OSError, TimeveilError):
         manifest, _ = read_manifest(folder)
         files = {MANIFEST, README, *(table["file"] for table in manifest["tables"].values())}

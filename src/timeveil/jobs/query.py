@@ -149,7 +149,6 @@ def _bound(text: str, release: tv.Release) -> str | int | None:
 
 
 def _conditions(texts: list[str], release: tv.Release, say: Say) -> dict[str, Any]:
-    """The values and ranges of each column named."""
     from timeveil.evidence.conditions import takes_ranges
 
     conditions: dict[str, list[Any]] = {}

@@ -45,7 +45,6 @@ def job_schema() -> dict[str, Any]:
 
 
 def _job(command: str, table: type[Parameters]) -> dict[str, Any]:
-    """The keys of one command's jobs."""
     properties = {
         **{key: _value(declared) for key, declared in job_keys(table).items()},
         "report": {
@@ -66,7 +65,6 @@ def _object(command: str, reads: str, keys: dict[str, Any], required: list[str])
 
 
 def _value(declared: Parameter) -> dict[str, Any]:
-    """What a key takes, with its meaning."""
     strings: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
     value: dict[str, Any] = {"type": _TYPES[declared.kind]} if declared.kind in _TYPES else {}
     if declared.choices:

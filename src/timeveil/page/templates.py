@@ -109,7 +109,6 @@ def letter(words: str, guarantee: Guarantee, manifest: Mapping[str, Any]) -> str
     """README.txt: what the recipient should know, which follows from the manifest alone."""
 
     def lines(columns: Sequence[Mapping[str, Any]]) -> Markdown:
-        """A line for each column, with its type and meaning."""
         heads = (f"  {visible(column['name'])}  ({visible(column['type'])})" for column in columns)
         meanings = (column_meaning(manifest, column) for column in columns)
         return Markdown("\n".join(map("  ".join, zip(heads, meanings, strict=True))))

@@ -165,7 +165,6 @@ class Facts(ReleaseFacts):
 
     @property
     def _others(self) -> list[Mapping[str, Any]]:
-        """The combinations that were not chosen."""
         names, levels = self._alike(self.granularity), self.levels
         return [
             node for node in self.combinations if node["granularity"] not in names or node["levels"] != levels

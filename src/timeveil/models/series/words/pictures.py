@@ -151,7 +151,6 @@ def _several(groups: Sequence[Group], instants: Sequence[str]) -> tuple[list[str
 
 
 def _words(groups: Sequence[Group], *, private: bool) -> str:
-    """The picture in a sentence for each group."""
     sentences = [f"{PRIVATE}."] if private else []
     for group in groups:
         sizes = ", ".join(str(subgroup.size) for subgroup in group.subgroups if subgroup.letters)

@@ -127,6 +127,5 @@ def _shares(chances: Posterior, edges: list[float]) -> list[float]:
 
 
 def _promises(breach: StreamBreach) -> dict[str, float]:
-    """The promised chances by their labels."""
     sizes = {"l": breach.l, "l'": breach.true_slot}
     return {f"1/{name} = 1/{size}": 1 / size for name, size in sizes.items() if size is not None}
