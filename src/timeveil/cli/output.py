@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import timeveil as tv
 from timeveil.domain.wording import Progress, printable
@@ -193,20 +193,16 @@ def stop_code() -> int | None:
 
 def raise_if_interrupted(*_progress: object) -> None:
     """Stop if a signal asked for it and its exception was lost."""
-    if (code := stop_code()) is not None:
-        _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    if code == INTERRUPTED:
+    if (code := stop_code()) == INTERRUPTED:
         raise KeyboardInterrupt
-    sys.exit(code)
+    if code is not None:
+        sys.exit(code)
 
 
-def stop(number: int, _frame: FrameType | None) -> NoReturn:
+def stop(number: int, _frame: FrameType | None) -> None:
     """What a signal does: leave by the way that removes temporary files."""
     _stop_codes.append(SIGNALLED + number)
-    _leave(SIGNALLED + number)
+    raise_if_interrupted()
 
 
 def note_written(*paths: str | Path) -> None:

@@ -236,8 +236,8 @@ class Compare(Command):
     def run(self, output: Output) -> int:
         from timeveil.compare import comparison_lines, comparison_picture
 
-        folders, ledgers = self.folders, self.ledger or []
-        refuse_file(self.out, private=bool(ledgers))
+        folders = self.folders
+        refuse_file(self.out, private=bool(self.ledger))
         paths = [Path(folder).resolve() for folder in folders]
         for index, folder in enumerate(folders):
             if paths[index] in paths[:index]:
@@ -253,12 +253,9 @@ class Compare(Command):
             comparison = _damaged(names, folders)
             output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())
             return VIOLATED
-        if ledgers and len(ledgers) != len(names):
-            hint = "give one --ledger for each folder, in the same order, or none"
-            raise ParameterError(f"there are {len(names)} folders and {len(ledgers)} ledgers", hint=hint)
-        private = dict(zip(names, map(output.ledger, ledgers), strict=True)) if ledgers else None
+        ledgers = list(map(output.ledger, self.ledger or ())) or None
         with output.progress() as progress:
-            comparison = tv.compare(releases, private, progress=progress)
+            comparison = tv.compare(releases, ledgers, progress=progress)
         if self.out is not None:
             write_file(self.out, comparison_picture(comparison).svg(), private=bool(ledgers))
         output.result("\n".join(comparison_lines(comparison, output.width)), comparison.as_dict())

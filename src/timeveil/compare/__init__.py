@@ -166,10 +166,13 @@ def compare(
     names, opened = _named(releases)
     private: list[Ledger] = []
     if ledgers is not None:
-        named = ledgers if isinstance(ledgers, Mapping) else dict(zip(names, ledgers, strict=False))
-        if len(ledgers) != len(names) or set(named) != set(names):
-            message = f"there are {len(names)} releases and {len(ledgers)} ledgers, or their names differ"
-            raise ParameterError(message, hint="give one ledger for each release, in the same order, or none")
+        hint = "give one ledger for each release, in the same order, or none"
+        if len(ledgers) != len(names):
+            message = f"there are {len(names)} releases and {len(ledgers)} ledgers"
+            raise ParameterError(message, hint=hint)
+        named = ledgers if isinstance(ledgers, Mapping) else dict(zip(names, ledgers, strict=True))
+        if set(named) != set(names):
+            raise ParameterError("the releases and the ledgers have different names", hint=hint)
         private = [named[name] for name in names]
     summaries = list(_judged(names, opened, private or [None] * len(names), progress))
     verdicts = tuple(summary.verdict for summary in summaries)

@@ -19,6 +19,7 @@ from timeveil.domain.judgement import Violation
 from timeveil.domain.release import Deferred
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
+from timeveil.evidence.checks import COUNT, TEXT, Kind, Shape, faults
 from timeveil.judging import canonical
 from timeveil.reading.files import limits, too_large
 
@@ -40,8 +41,10 @@ _BY_NAME = {name: pa.type_for_alias(name) for line in _PLAIN for name in line.sp
 _BY_NAME |= {f"list<{name}>": pa.list_(_BY_NAME[name]) for name in _PLAIN[0].split()}
 _ZONED = re.compile(r"timestamp\[(ms|us|ns), tz=([^\]]+)\]")
 _OFFSET = re.compile(r"[+-]\d{2}:?\d{2}", re.ASCII)
-_HASH = re.compile("[0-9a-f]{64}")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (-?\d+)\)")
+_HASH = Kind("a hash", lambda value: TEXT.fits(value) and bool(re.fullmatch("[0-9a-f]{64}", value)))
+_FILE: Mapping[str, Shape] = {"file": TEXT, "rows": COUNT, "sha256": _HASH}
+_ENTRY: Shape = {**_FILE, "format": TEXT, "formula_cells?": TEXT, "parts?": [_FILE]}
 
 
 def damaged(name: str, fault: str, hint: str = GET_AGAIN) -> BundleError:
@@ -128,7 +131,7 @@ def _check_shape(manifest: Any, forms: Sequence[str]) -> None:
         if not isinstance(manifest.get(key), kind):
             raise damaged(MANIFEST, f"lacks `{key}`, or it is of the wrong kind")
     for name, entry in manifest["tables"].items():
-        if not _is_table_entry(name, entry, forms):
+        if not _is_table_entry(name, entry) or entry["format"] not in forms:
             fault = "describes a table by more or less than its file, rows, format and sha256"
             raise damaged(MANIFEST, fault)
         columns = manifest.get(columns_key(name))
@@ -139,25 +142,12 @@ def _check_shape(manifest: Any, forms: Sequence[str]) -> None:
             raise damaged(MANIFEST, "does not describe the columns of a table by name and type")
 
 
-def _is_table_entry(name: str, entry: Any, forms: Sequence[str]) -> bool:
-    match entry:
-        case {"format": str() as form, "rows": int() as rows, "sha256": str() as digest}:
-            # The name becomes that of a file.
-            is_named = re.fullmatch("[a-z_]{1,40}", name) and _HASH.fullmatch(digest)
-            parts = entry.get("parts", [])
-            counts = (rows, *map(_rows_of, parts)) if isinstance(parts, list) else (None,)
-            are_counts = all(type(count) is int and count >= 0 for count in counts)
-            is_known = form in forms and bool(is_named) and are_counts
-            return is_known and entry == _table_entry(name, form, rows, digest, parts)
-    return False
-
-
-def _rows_of(part: object) -> object:
-    """The rows of a part, if it is described like one."""
-    match part:
-        case {"file": str(), "rows": rows, "sha256": str() as digest, **more} if _HASH.fullmatch(digest):
-            return None if more else rows
-    return None
+def _is_table_entry(name: str, entry: Any) -> bool:
+    # The name becomes that of a file.
+    if not re.fullmatch("[a-z_]{1,40}", name) or any(faults(entry, _ENTRY)):
+        return False
+    stated = (entry["format"], entry["rows"], entry["sha256"], entry.get("parts", []))
+    return bool(entry == _table_entry(name, *stated))
 
 
 def _table_entry(

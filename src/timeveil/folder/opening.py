@@ -39,7 +39,6 @@ Place = str | os.PathLike[str]
 """The path of a folder or file, or the address of a schema."""
 _LONGEST_NAME = 150
 _EXCEPTIONS = ("accept_risk", "fold_spellings")
-_NO_RELEASE = "does not describe a release; `verify` reports what is wrong with it"
 SHIFTED = '"method": "shift-dates"'
 FILES = (
     "every file exists, there is no other, tables have their stated hash, and release.json its one spelling; "
@@ -83,7 +82,11 @@ def open_release(folder: Place, *, check: bool = True) -> Release:
     as long as it can be read; `damage` and `verify` report what is wrong with it. The folder of a stream in
     service opens as the release of all its slots.
     """
-    release, violations = _open(_valid(folder), files=check, strict=check)
+    release, violations = _open(_valid(folder), files=check)
+    # Slots were looked at one by one: all of them together would be read for it.
+    is_joined = any(isinstance(part, Deferred) for part in release.parts.values())
+    if check and not is_joined and not is_well_formed(release):
+        raise damaged(MANIFEST, "does not describe a release; `verify` reports what is wrong with it")
     if violations:
         is_extra = all(violation.code == "file-extra" for violation in violations)
         hint = "remove files that do not belong to the release" if is_extra else GET_AGAIN
@@ -174,25 +177,18 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Release, tuple[Violation, ...]]:
-    """The release in a folder, or at an address, and, with `files`, what is wrong with its files.
-
-    With `strict`, a manifest that is not that of a release is refused.
-    """
+def _open(folder: Path | str, *, files: bool) -> tuple[Release, tuple[Violation, ...]]:
+    """The release in a folder, or at an address, and, with `files`, what is wrong with its files."""
     if not isinstance(folder, Path):
         release, faults = in_database.opened(folder, judges=files)
-        if strict and not is_well_formed(release):
-            raise damaged(MANIFEST, _NO_RELEASE)
         return release, faults if files else ()
     entries = _slot_entries(folder)
     if any(entries.values()):
-        return _open_slots(folder, entries, files=files, strict=strict)
+        return _open_slots(folder, entries, files=files)
     manifest, violations = read_manifest(folder)
     entries_by_name = manifest["tables"].items()
     tables = {name: opened_table(folder, schema_of(manifest, name), entry) for name, entry in entries_by_name}
     release = Release(guarantee_from(manifest["guarantee"]), manifest, tables)
-    if strict and not is_well_formed(release):
-        raise damaged(MANIFEST, _NO_RELEASE)
     if not files:
         return release, ()
     listed, hashes = manifest["tables"].values(), dict[str, str | None]({README: None})
@@ -212,12 +208,11 @@ def _open(folder: Path | str, *, files: bool, strict: bool = False) -> tuple[Rel
 
 
 def _open_slots(
-    folder: Path, entries: Mapping[Path, bool], *, files: bool, strict: bool
+    folder: Path, entries: Mapping[Path, bool], *, files: bool
 ) -> tuple[Release, tuple[Violation, ...]]:
-    opened = {slot.name: _open(slot, files=files, strict=strict) for slot in entries if entries[slot]}
+    opened = {slot.name: _open(slot, files=files) for slot in entries if entries[slot]}
     for name, (slot, _) in opened.items():
-        well_formed = strict or is_well_formed(slot)
-        if not (well_formed and {"buckets", "groups"} & set(slot.manifest["counts"])):
+        if not (is_well_formed(slot) and {"buckets", "groups"} & set(slot.manifest["counts"])):
             raise damaged(name, f"is not the folder of a slot: its {MANIFEST} does not describe one")
     release = joined(folder.name, [slot for slot, _ in opened.values()])
     if not files:
