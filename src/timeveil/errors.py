@@ -185,7 +185,6 @@ class raising:  # noqa: N801 (a context manager reads like a statement)
         """Nothing to prepare."""
 
     def __exit__(self, kind: object, cause: BaseException | None, trace: object) -> None:
-        """Raise the error if the block failed with one of the causes."""
         if not isinstance(cause, self._causes):
             return
         error = self._error if isinstance(self._error, Exception) else self._error(cause)

@@ -10,9 +10,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +72,9 @@ class Suggestion:
     columns: tuple[ColumnProfile, ...]
     values: Mapping[str, Any]
 
+    ALSO: ClassVar = ("named as roles",)
+    as_dict = as_dict
+
     @property
     def named(self) -> dict[str, Any]:
         """The columns of each role, as options and job files name them."""
@@ -87,10 +90,6 @@ class Suggestion:
     def roles(self) -> Roles:
         """The proposed roles."""
         return Roles(**self.named)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The proposal as data."""
-        return {**as_dict(replace(self)), "roles": self.named}
 
     def job_text(self, folder: str | Path = ".") -> str:
         """A job file to edit, for that folder; what is proposed and must be decided has a comment."""
@@ -181,7 +180,6 @@ class _Look:
         self.spread = {column: self._spread(column) for column in self.names}
 
     def size(self, column: str) -> int:
-        """The number of different values."""
         return len(self.coded[column].values.drop_null())
 
     def commonest(self, column: str) -> float:
@@ -262,10 +260,8 @@ class _Look:
         secret = next((c for c in self.names if looks.words_of(c) & looks.SECRET and self.size(c) > 1), None)
         if secret is None or rows_each >= OFTEN or self.kinds[times[0]] != "date":
             return time, f"{rows_each:.1f} rows per person, each with a time: events."
-        why, commonest = (
-            f"About one record per person ({rows_each:.2g}), each with a day",
-            self.commonest(secret),
-        )
+        why = f"About one record per person ({rows_each:.2g}), each with a day"
+        commonest = self.commonest(secret)
         if commonest <= 1 / 2:
             return stream, f"{why}: snapshots of a stream."
         why += f"; {share(commonest)} have the same {name(secret)}, too many for a stream"

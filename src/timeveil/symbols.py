@@ -39,11 +39,7 @@ _POWERS = np.array([float(f"1e{n}") for n in (*range(_MOST + 2), *range(-_MOST -
 
 
 def z_normalised(matrix: ArrayLike, center: Center = "mean") -> Floats:
-    """Each row with its centre at 0 and population deviation 1; a constant row is 0 everywhere.
-
-    >>> z_normalised([[1.0, 3.0], [5.0, 5.0]]).tolist()
-    [[-1.0, 1.0], [0.0, 0.0]]
-    """
+    """Each row with its centre at 0 and population deviation 1; a constant row is 0 everywhere."""
     rows = np.ascontiguousarray(matrix, dtype=np.float64)
     normalised = np.empty_like(rows)
     # In blocks, so that the intermediate arrays stay small.
@@ -79,9 +75,6 @@ def symbols_at(u: ArrayLike, levels: ArrayLike) -> NDArray[np.uint8]:
     """The symbol of each position at its level: the number, from 0, of one of `levels` equally likely cells.
 
     `levels` is one number, or one for each instant, or one for each position.
-
-    >>> symbols_at(positions([-2.0, 0.0, 2.0]), 3).tolist(), symbols_at(positions([0.0]), 2).tolist()
-    ([0, 1, 2], [1])
     """
     levels = np.asarray(levels)
     return np.asarray(np.clip(np.floor(np.asarray(u) * levels), 0, levels - 1).astype(np.uint8))
@@ -157,7 +150,6 @@ class Representation:
         return tuple(instants)
 
     def features(self, z: Floats) -> Floats:
-        """The features of each row of values."""
         return z
 
     def sequence(self, features: Floats) -> Floats:
@@ -271,10 +263,6 @@ def rounded_outward(low: Floats, high: Floats, digits: int) -> tuple[Floats, Flo
 
     The lower goes down and the upper up, each to its own `digits` significant digits, so that a bound need
     not be somebody's exact value.
-
-    >>> low, high = rounded_outward(np.array([0.12345, -12345.0]), np.array([0.12345, 12.0]), 3)
-    >>> low.tolist(), high.tolist()
-    ([0.123, -12400.0], [0.124, 12.0])
     """
     return _down(np.asarray(low, np.float64), digits), -_down(-np.asarray(high, np.float64), digits) + 0.0
 

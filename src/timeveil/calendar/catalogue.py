@@ -177,8 +177,8 @@ def fit(granularity: Granularity, axis: TimeAxis) -> Granularity:
         raise ParameterError(message, hint="use day or a coarser one, or give the time of day, too")
     else:
         return fitted
-    names = [g.name for g in _family(axis)] if relative else CATALOGUE
-    raise ParameterError(f"granularity `{granularity.name}` {subject}", hint=f"use one of {', '.join(names)}")
+    hint = f"use one of {', '.join(available(axis))}"
+    raise ParameterError(f"granularity `{granularity.name}` {subject}", hint=hint)
 
 
 def unit_of(axis: TimeAxis) -> tuple[Clock, int]:

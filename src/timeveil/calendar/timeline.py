@@ -113,16 +113,7 @@ class Granules:
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Sorted distinct base granules on an axis.
-
-    >>> from timeveil.calendar.catalogue import granularity
-    >>> days = np.array([13_144, 13_145, 13_152])  # Tuesday 2005-12-27, Wednesday, Wednesday
-    >>> line = Timeline(TimeAxis("civil", pa.date32()), Ticks(86_400, 0, "day"), days)
-    >>> line.firsts(granularity("week"))
-    array([0, 0, 2], dtype=int32)
-    >>> line.granules_of(granularity("week")).label
-    ['2005-W52', '2006-W01']
-    """
+    """Sorted distinct base granules on an axis."""
 
     axis: TimeAxis
     base: Ticks

@@ -126,7 +126,6 @@ class Particulars(Parameters):
 
     @rule("date")
     def date_is_a_day(self) -> Problem:
-        """A date as it is written everywhere else."""
         with suppress(ValueError):
             if self.date is None or (re.fullmatch(r"[\d-]{10}", self.date) and day.fromisoformat(self.date)):
                 return None
@@ -134,7 +133,6 @@ class Particulars(Parameters):
 
     @rule("dataset", "issuer", "recipient", "purpose", "sign")
     def texts_are_lines(self) -> Problem:
-        """One line each, which a page has room for."""
         for text in (*self.labelled.values(), *(self.sign or ())):
             if not (isinstance(text, str) and text.strip() and len(text) <= LONGEST and text.isprintable()):
                 return (

@@ -93,20 +93,6 @@ class Run:
     `series` is how the user named the columns of a series, ranges included. `service` holds the values of a
     stream in service. `explain` asks for examples of small groups. `job` is the file the run was read from,
     and `settings` are what `--set` changed in it. A `dry_run` writes nothing.
-
-    >>> from timeveil.models.stream.parameters import StreamParameters
-    >>> roles = Roles(time="day", quasi=["age group"], sensitive=["disease"])
-    >>> run = Run(StreamParameters, "cases.csv", roles, {"l": 3, "window": 7}, out="out")
-    >>> print(run.command())
-    timeveil publish-stream cases.csv --out out --time day --quasi 'age group' --sensitive disease --l 3 \
---window 7
-    >>> print(run.python())
-    import timeveil as tv
-    <BLANKLINE>
-    roles = tv.Roles(time="day", quasi=["age group"], sensitive=["disease"])
-    release, ledger = tv.publish_stream("cases.csv", roles, l=3, window=7)
-    assert tv.verify(release, ledger)
-    tv.write(release, "out")
     """
 
     table: type[Parameters]
@@ -171,7 +157,6 @@ class Run:
         return shlex.join(["timeveil", self.table.command, self.source, *self._written(option_words)])
 
     def python(self) -> str:
-        """The run as a Python program."""
         arguments = [_argument(declared, value) for declared, value in self.changed()]
         lines = ["import timeveil as tv", ""]
         if any("tomllib" in argument for argument in arguments):
@@ -191,12 +176,10 @@ class Run:
         return "\n".join(lines)
 
     def job_text(self) -> str:
-        """The same as a job file."""
         start = [f'command = "{self.table.command}"', f"in = {literal(self.source)}"]
         return "\n".join([*start, *self._written(job_lines)])
 
     def as_dict(self) -> dict[str, str]:
-        """Every way to do it again."""
         return {"command": self.command(), "python": self.python(), "job": self.job_text()}
 
     def _written(self, write: Any) -> Iterator[str]:

@@ -169,7 +169,7 @@ class Parts(Batches):
     in_parts = True
 
     def __init__(self, parts: Sequence[Part], schema: pa.Schema, folder: PrivateFolder) -> None:
-        self.parts, self.schema, self.folder = tuple(parts), schema, folder
+        self.parts, self.schema, self.folder = parts, schema, folder
         self.num_rows = sum(part.rows for part in parts)
 
     @property
@@ -178,10 +178,11 @@ class Parts(Batches):
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         schema = self.chosen(columns)
-        for part in self.parts:
-            with pq.ParquetFile(part.path, pre_buffer=False) as file:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
-                    yield batch.select(schema.names).cast(schema)
+        stored = [self.stored_as(name) for name in schema.names]
+        for path in self.files:
+            with pq.ParquetFile(path, pre_buffer=False) as file:
+                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=stored):
+                    yield batch.select(stored).rename_columns(schema.names).cast(schema)
 
 
 def hold(path: Path, mode: int = 0o600) -> int | None:

@@ -50,10 +50,6 @@ class FaultyRows:
             self.counts[fault] += int(np.count_nonzero(mask))
             self._first.setdefault(fault, rows_before + int(np.argmax(mask)) + 1)
 
-    def add_nulls(self, column: pa.ChunkedArray, rows_before: int) -> None:
-        if column.null_count:
-            self.add("null", pc.is_null(column).to_numpy(), rows_before)
-
     def error(
         self, column: str, *faults: str, what: tuple[str, str], hint: str, code: ErrorCode, **facts: Any
     ) -> InputError:
@@ -62,10 +58,6 @@ class FaultyRows:
         row = min(self._first[fault] for fault in faults if fault in self._first)
         fault = f"has {counted(count, *what)}, the first in data row {row:,}"
         return column_error(column, fault, hint, code, count=count, row=row, **facts)
-
-    def refuse_nulls(self, column: str, hint: str) -> None:
-        if self.counts["null"]:
-            raise self.error(column, "null", what=("null", "nulls"), hint=hint, code="nulls")
 
 
 def refuse_rows(

@@ -5,17 +5,16 @@ plainly written come to the client, which compares their spellings.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from timeveil.calendar.civil import UNITS
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.roles import Roles, require_roles
-from timeveil.domain.stored import BATCH_ROWS, Batches, Part, Stored
+from timeveil.domain.stored import Batches, Parts, Stored
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, ParameterError
 from timeveil.reading.columns import column_error, fit
@@ -40,55 +39,39 @@ IN_PLACE = {
 """The engines that count tables where they are, and what they take."""
 
 
-class _RowsThere(Batches):
-    """The rows of a table that stays where it is, read when a judge asks for them."""
+class ServerRows(Batches):
+    """Rows on a server, read when a judge asks for them, which keep the connection open."""
 
-    def __init__(self, server: Any, schema: pa.Schema, rows: int, alias_of: dict[str, str]) -> None:
-        self.server, self.schema, self.num_rows, self._aliases = server, schema, rows, alias_of
-
-    def _selected(self, names: list[str]) -> Iterator[pa.Table]:
-        raise NotImplementedError
-
-    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        schema = self.chosen(columns)
-        for table in self._selected([self._aliases[name] for name in schema.names]):
-            yield from table.rename_columns(schema.names).cast(schema).to_batches()
-
-
-class ServerRows(_RowsThere):
-    """Rows on a server, which keep the connection open."""
-
-    server: Server
     origin = ROWS
     """What they are selected from: once rows are numbered, in the order of their numbers."""
 
-    def _selected(self, names: list[str]) -> Iterator[pa.Table]:
-        yield from self.server.batches(f"SELECT {', '.join(names)} FROM {self.origin}")
+    def __init__(self, server: Server, schema: pa.Schema, rows: int, alias_of: dict[str, str]) -> None:
+        self.server, self.schema, self.num_rows, self._aliases = server, schema, rows, alias_of
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        schema = self.chosen(columns)
+        names = ", ".join(self._aliases[name] for name in schema.names)
+        for table in self.server.batches(f"SELECT {names} FROM {self.origin}"):
+            yield from table.rename_columns(schema.names).cast(schema).to_batches()
         if self.origin != ROWS:
             self.server.commit()  # nothing of the database is held any longer than needed
 
 
-class ClusterRows(_RowsThere):
+class ClusterRows(Parts):
     """Rows in Spark, in files that executors write: a row is known by its file and its position there."""
 
-    server: Cluster
-    parts: Sequence[Part] = ()
-    in_parts = True
+    def __init__(self, server: Cluster, schema: pa.Schema, rows: int, alias_of: dict[str, str]) -> None:
+        self.server, self.schema, self.num_rows, self._aliases = server, schema, rows, alias_of
+        self.parts = ()
 
     @property
     def files(self) -> list[Path]:
-        return [part.path for part in self.parts]
+        if not self.parts:
+            self.parts = self.server.write(f"SELECT * FROM {ROWS}", "rows")
+        return super().files
 
     def stored_as(self, column: str) -> str:
         return self._aliases[column]
-
-    def _selected(self, names: list[str]) -> Iterator[pa.Table]:
-        if not self.parts:
-            self.parts = self.server.write(f"SELECT * FROM {ROWS}", "rows")
-        for part in self.parts:
-            with pq.ParquetFile(part.path, pre_buffer=False) as file:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names):
-                    yield pa.Table.from_batches([batch]).select(names)
 
 
 def read_in_place(
@@ -127,8 +110,6 @@ def require_time(table: DatabaseTable | SparkTable, column: str) -> None:
 
 
 class _Reading:
-    """One table and its roles on their way to a relation."""
-
     def __init__(
         self, table: DatabaseTable | SparkTable, roles: Roles, zone: str | None, unit: str | None
     ) -> None:

@@ -194,7 +194,6 @@ def written_length(column: pa.Array) -> int:
 
 
 def _longest(column: pa.Array) -> int:
-    """Bytes of the longest text in a column's dictionary."""
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _longest(column.values)
     is_coded = pa.types.is_dictionary(column.type)

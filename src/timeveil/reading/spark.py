@@ -179,12 +179,10 @@ class Cluster(Session):
         return parts
 
     def files(self, parts: Sequence[Part]) -> Any:
-        """The rows of some files."""
         with self.explained():
             return self.spark.read.parquet(*(part.path.as_uri() for part in parts))
 
     def forget(self) -> None:
-        """Let go of everything that is named or computed in the session; files stay."""
         for frame in self._cached:
             with suppress(Exception):
                 frame.unpersist()
@@ -272,7 +270,6 @@ class SparkTable:
             self.server.upload("staged", self._empty)
 
     def empty(self, columns: Sequence[str]) -> pa.Table:
-        """Some columns in the types that they would be read in, without rows."""
         kinds = (self._empty.schema.field(self._stored[name]).type for name in columns)
         plain = (pa.timestamp("us", "UTC") if getattr(kind, "tz", None) else kind for kind in kinds)
         return pa.schema(list(zip(columns, plain, strict=True))).empty_table()
@@ -300,7 +297,6 @@ class SparkTable:
         return f"decode(unhex('{value.encode().hex()}'), 'UTF-8')"
 
     def outside(self, column: str, expression: str, zone: str | None) -> str:
-        """Whether a time is outside the years 1 to 9999 on the clocks of a zone."""
         if self.kinds[column] == "date":
             return f"{expression} NOT BETWEEN -719162 AND 2932896"
         low, limit = bounds_of(zone if self.kinds[column] == "timestamptz" else None)

@@ -83,7 +83,7 @@ def read_people(table: object, roles: Roles, *, repeats: str = "error") -> Peopl
         people = PeopleInSpark(source.server, files, relation)
         source.server.define("people", people.frame)
         if roles.respondent is not None:
-            _refuse_people(people, roles.respondent)
+            _refuse_people(source, people, roles.respondent)
         if roles.series:
             _refuse_gaps(people)
         return people
@@ -122,11 +122,10 @@ def _prepared(source: SparkTable, roles: Roles, names: Sequence[str], repeats: s
         return cluster.frame(f"SELECT {', '.join(columns.values())} FROM {origin}").toDF(*names)
 
 
-def _refuse_people(people: PeopleInSpark, column: str) -> None:
+def _refuse_people(source: SparkTable, people: PeopleInSpark, column: str) -> None:
     """Refuse people without a name, with several rows, or spelt so that two may look alike."""
-    pattern = PLAIN_TEXT.removesuffix("$").encode().hex()
-    plain = f"CAST(c0 AS STRING) RLIKE decode(unhex('{pattern}5c7a'), 'UTF-8')"  # \\z is the end
-    query = f"SELECT count_if(c0 IS NULL), count(c0) - count(DISTINCT c0), count_if(NOT {plain}) FROM people"
+    unlike = source.is_unlike("CAST(c0 AS STRING)", PLAIN_TEXT)
+    query = f"SELECT count_if(c0 IS NULL), count(c0) - count(DISTINCT c0), count_if({unlike}) FROM people"
     nulls, repeated, odd = people.cluster.row(query)
     hint = "clean it in Spark first, or leave {engine} out"
     if nulls:

@@ -59,11 +59,7 @@ def normal_form(text: str) -> str:
 
 
 def folded_text(text: str) -> str:
-    """The normal form, apart from signs whose form carries their meaning.
-
-    >>> [folded_text(text) for text in ("Jose\\u0301 ", "Ａ1", "10²")]
-    ['José', 'A1', '10²']
-    """
+    """The normal form, apart from signs whose form carries their meaning."""
     letters = list(_WITHOUT_UNSEEN(text))
     for position, letter in enumerate(letters):
         if not unicodedata.decomposition(letter).startswith(_MEANT):

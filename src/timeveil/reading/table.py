@@ -159,7 +159,7 @@ class TypedReader:
             columns.refuse_invalid_text(name, rows.column(name))
         typed = pa.table([self._typed(name, rows.column(name)) for name in self.columns], list(self.columns))
         for name, nulls in self._nulls.items():
-            nulls.add_nulls(typed[name], self._rows)
+            nulls.add("null", pc.is_null(typed[name]).to_numpy(), self._rows)
         self._rows += rows.num_rows
         return typed
 
@@ -188,9 +188,10 @@ class TypedReader:
         if axis is not None and axis.kind == "relative" and self._derived:
             message = "relative time has no weekday, hour of the day or month of the year"
             raise RolesError(message, hint="remove the derived quasi-identifiers")
-        if self._refuses_nulls:
-            for name, nulls in self._nulls.items():
-                nulls.refuse_nulls(name, 'fill them in, or withhold those rows with {nulls="withhold"}')
+        for name, nulls in self._nulls.items() if self._refuses_nulls else ():
+            if nulls.counts:
+                hint = 'fill them in, or withhold those rows with {nulls="withhold"}'
+                raise nulls.error(name, "null", what=("null", "nulls"), hint=hint, code="nulls")
         for name, spellings in self._spellings.items():
             spellings.refuse(rows.column(name) for rows in pushed())
         return axis

@@ -119,11 +119,7 @@ def listed_levels(ladder: Ladder, labels: Iterable[Label]) -> dict[str, list[str
 
 
 def usual_hierarchy(kind: pa.DataType) -> Hierarchy:
-    """How a column is generalised for which no hierarchy is given: by its type, never by its values.
-
-    >>> usual_hierarchy(pa.int64()).names[:3], usual_hierarchy(pa.string()).names
-    (('5 wide', '10 wide', '20 wide'), ('*',))
-    """
+    """How a column is generalised for which no hierarchy is given: by its type, never by its values."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Hierarchy.intervals(WIDTHS)
     if pa.types.is_date(kind):
@@ -138,11 +134,6 @@ def partition(
 
     `paths` have per column and level the label of each record, `codes` the sensitive values. Of columns that
     show equally many bits, the first of `turns` is divided.
-
-    >>> ages = np.array([[0, 0, 0, 0], [0, 0, 1, 1]])
-    >>> groups = partition([ages], np.array([5, 6, 5, 6]), 2, 2, [0])
-    >>> sorted((members.tolist(), depth) for members, depth in groups)
-    [([0, 1], [1]), ([2, 3], [1])]
     """
     values = np.unique(codes, return_inverse=True)[1].ravel()
     waiting = [(np.arange(len(codes)), [0] * len(paths))] if len(codes) else []
