@@ -93,14 +93,11 @@ class Function:
     ) -> None:
         self._function, self._arguments = function, arguments
         self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__annotations__: dict[str, Any] = {}  # those of the signature are complete
 
     @cached_property
     def __signature__(self) -> Signature:
         return Signature([*self._arguments(), *map(argument, _SPEECH)])
-
-    @property
-    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]  # of one function, not of all
-        return {name: argument.annotation for name, argument in self.__signature__.parameters.items()}
 
     def __call__(self, *, as_json: bool, quiet: bool, **typed: Any) -> int | None:
         try:

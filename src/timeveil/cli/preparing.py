@@ -102,10 +102,9 @@ class Suggest(FileForm, Command):
 
     def run(self, output: Output) -> None:
         refuse_file(self.out, "the job file", private=True)
-        form = {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet")}
         with output.progress() as progress:
             progress("reading", 0.0)
-            proposal = tv.suggest(self.source, command=self.method, **form)
+            proposal = tv.suggest(self.source, command=self.method, **self.reading())
         rows, reasons = [("column", "type", "values", "people alone", "role")], []
         for column in proposal.columns:
             singled_out = share(column.singled_out)

@@ -221,13 +221,7 @@ def is_many(setting: Any) -> bool:
 
 
 def settings_of(name: str, typed: Any) -> tuple[float, ...]:
-    """The settings that a list, a range or its text names, each once, from small to large.
-
-    >>> settings_of("k", "2..50")
-    (2, 3, 5, 7, 10, 15, 20, 30, 50)
-    >>> settings_of("min_support", "0.01..0.1"), settings_of("k", [10, 2, 5])
-    ((0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1), (2, 5, 10))
-    """
+    """The settings that a list, a range or its text names, each once, from small to large."""
     if isinstance(typed, str):
         numbers = _range(name, typed) if TO in typed else [number(name, part) for part in typed.split(",")]
     else:

@@ -112,9 +112,11 @@ def opened_ledger(file: Path, name: str, folder: PrivateFolder | None = None) ->
 class LedgerColumns(Columns):
     """Some columns of a ledger file, without the prefix of their names."""
 
-    def __init__(self, path: Path, schema: pa.Schema, rows: int, prefix: str = "") -> None:
-        super().__init__(path, schema, rows)
-        self.prefix = prefix
+    def __init__(
+        self, file: OpenFile, schema: pa.Schema, folder: PrivateFolder | None, prefix: str = ""
+    ) -> None:
+        super().__init__(file.path, schema, file.rows)
+        self.file, self.folder, self.prefix = file, folder, prefix
 
     def stored_as(self, column: str) -> str:
         return self.prefix + column
@@ -181,16 +183,14 @@ def _packed(table: pa.Table) -> str:
 
 def _read(path: Path, folder: PrivateFolder | None) -> Ledger:
     file = OpenFile(path)
-    schema, rows = file.schema, file.rows
+    schema = file.schema
     description: Mapping[str, Any] = json.loads((schema.metadata or {})[KEY])
     entry_schema = pa.schema([schema.field(name) for name in description["entries"]])
     names = [name for name in schema.names if name.startswith(ORIGINAL) and name not in entry_schema.names]
     bare = pa.schema([schema.field(name).with_name(name.removeprefix(ORIGINAL)) for name in names])
-    entries: Any = LedgerColumns(path, entry_schema, rows)
-    data: Any = LedgerColumns(path, bare, rows, ORIGINAL)
-    entries.file = data.file = file
-    entries.folder = data.folder = folder
-    if rows <= IN_MEMORY_ROWS and file.unpacked <= IN_MEMORY_BYTES:
+    entries: Any = LedgerColumns(file, entry_schema, folder)
+    data: Any = LedgerColumns(file, bare, folder, ORIGINAL)
+    if file.rows <= IN_MEMORY_ROWS and file.unpacked <= IN_MEMORY_BYTES:
         entries, data = entries.read(), data.read()
     roles = Roles(**description["roles"])
     numbered = [field.type for field in entry_schema if field.name in ("row", "group")]

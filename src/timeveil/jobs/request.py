@@ -22,7 +22,7 @@ from timeveil.domain.roles import REST, columns_named
 from timeveil.domain.run import Columns, Files, Run
 from timeveil.errors import InputError, ParameterError, raising
 from timeveil.jobs.query import Question
-from timeveil.jobs.typed import dated, has_date, is_release, name_of, overridden, roles_from
+from timeveil.jobs.typed import dated, is_release, name_of, overridden, roles_from
 from timeveil.models import part, tables
 
 _OF_EVENTS = ("granularities", "definitions", "hierarchies", "nulls", "fold_spellings")
@@ -232,11 +232,12 @@ def _run(table: type[Parameters], source: str, values: Mapping[str, Any], **job:
     files, arguments = among(Files.table()), among(table.table())
     columns = {name: value for name, value in among((*table.needs, *table.roles)).items() if value}
     Files(**files)
-    if values.get("state") and has_date(files.get("out", "")):
+    moment = datetime.now().astimezone()
+    paths = {name: dated(files[name], moment) for name in ("out", "ledger") if files.get(name)}
+    if values.get("state") and paths.get("out") != files.get("out"):
         message = "`out` has a date, and a stream in service always writes to the same folder"
         raise ParameterError(message, hint="name a folder without a date")
-    moment = datetime.now().astimezone()
-    files |= {name: dated(files[name], moment) for name in ("out", "ledger") if files.get(name)}
+    files |= paths
     roles, instants = roles_from(table, source, columns, arguments)
     of_series = "series" in table.roles and "item" not in columns
     for name, declared in table.table().items():

@@ -156,11 +156,6 @@ def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {**old, **new, **{key: _merged(old[key], new[key]) for key in shared}}
 
 
-def has_date(path: str) -> bool:
-    """Whether a path holds `{date}` or `{date:FORM}`."""
-    return bool(_DATE.search(path))
-
-
 def dated(path: str, moment: datetime) -> str:
     """The path with every `{date}` or `{date:FORM}` replaced."""
 

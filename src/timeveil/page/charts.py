@@ -232,11 +232,7 @@ def _short(number: int) -> str:
 
 
 def _doubling_edges(threshold: int, largest: int) -> list[int]:
-    """1, 2, 4, … below a threshold, then the threshold, twice, four times, … past the largest.
-
-    >>> _doubling_edges(5, 12)
-    [1, 2, 4, 5, 10, 20]
-    """
+    """1, 2, 4, … below a threshold, then the threshold, twice, four times, … past the largest."""
     edges = [2**power for power in range(threshold.bit_length()) if 2**power < threshold]
     while not edges or edges[-1] <= max(largest, threshold - 1):
         edges.append(threshold if not edges or edges[-1] < threshold else edges[-1] * 2)

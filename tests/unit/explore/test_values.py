@@ -16,6 +16,7 @@ GOOD = {
     "3,2,3": (2, 3),
     " 2 .. 4 ": (2, 3, 4),
     "0.1": (0.1,),
+    "0.01..0.1": (0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1),
 }
 BAD = ["", "2..", "..5", "9..2", "a..b", "2,,3", "2..5..9", "inf,2", "nan..5", "2,x", "\u0665..9"]
 
@@ -23,6 +24,10 @@ BAD = ["", "2..", "..5", "9..2", "a..b", "2,,3", "2..5..9", "inf,2", "nan..5", "
 @pytest.mark.parametrize("text", list(GOOD))
 def test_a_text(text: str) -> None:
     assert settings_of("k", text) == GOOD[text]
+
+
+def test_a_list_is_sorted() -> None:
+    assert settings_of("k", [10, 2, 5]) == (2, 5, 10)
 
 
 @pytest.mark.parametrize("text", BAD)
