@@ -400,6 +400,13 @@ def test_streams_are_not_told_apart_by_what_is_private() -> None:
             parameters(roles=roles, stream_by=column).check()
 
 
+def test_folder_names_are_readable() -> None:
+    names = [folder_name(text) for text in ("2024-01-31", "2024-01-31 14:00", -3)]
+    assert names == ["2024-01-31", "2024-01-31%2014%3A00", "-3"]
+    names = [folder_name(text) for text in ("../St. Anna", "", "Zürich")]
+    assert names == ["%2E.%2FSt.%20Anna", "%", "Z%C3%BCrich"]
+
+
 def test_folder_names_differ() -> None:
     names = ["a b", "a%20b", "", "%", "%25", ".", "%2E", "..", "x" * 400, "x" * 401, "A", "a"]
     assert len({folder_name(name) for name in names}) == len(names)

@@ -172,8 +172,7 @@ def _all(
                 progress(f"trying {name}: {finished} of {len(shares)}", sum(shares) / len(shares))
         finally:
             stop.set()
-            for future in futures:
-                future.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
     results = [future.result() for future in futures]
     wrong = [result for result in results if isinstance(result, ParameterError)]
     if len(wrong) == len(results):

@@ -251,11 +251,6 @@ def folder_name(text: str | int) -> str:
 
     ASCII letters, digits and `_.-~` stay; every other byte of its UTF-8 becomes a percent sign and two
     digits, and so does a dot at the beginning. A name that would be too long ends in a digest instead.
-
-    >>> folder_name("2024-01-31"), folder_name("2024-01-31 14:00"), folder_name(-3)
-    ('2024-01-31', '2024-01-31%2014%3A00', '-3')
-    >>> folder_name("../St. Anna"), folder_name(""), folder_name("Zürich")
-    ('%2E.%2FSt.%20Anna', '%', 'Z%C3%BCrich')
     """
     plain = str(text)
     name = quote(plain, safe="", errors="surrogatepass")

@@ -114,8 +114,8 @@ def letter(words: str, guarantee: Guarantee, manifest: Mapping[str, Any]) -> str
         return Markdown("\n".join(map("  ".join, zip(heads, meanings, strict=True))))
 
     context = {"guarantee": guarantee, "manifest": manifest, "exposure": None, "measured": False}
-    more = {"limits": limits(words, **context), "columns": lines}
-    body = _environment(_plain).get_template(f"{words}/readme.j2").render({**context, **more})
+    template = _environment(_plain).get_template(f"{words}/readme.j2")
+    body = template.render(context, limits=limits(words, **context), columns=lines)
     paragraphs = ["A release made with timeveil, and how to read it"]
     for part in (part.strip("\n") for part in body.split("\n\n") if part.strip()):
         if "\n  " in part or part.startswith("  "):  # indented lines, such as those of a list
@@ -229,10 +229,9 @@ class ReleaseFacts:
     def typed_roles(self) -> Roles | None:
         """The roles as a command names them: columns derived from the time go by their option."""
         roles: Roles = self.original.roles
-        time = roles.time
-        derived = {} if time is None else {Derived(name).column(time): Derived(name) for name in CYCLIC}
-        plain = [name for name in roles.quasi if name not in roles.durations]
-        quasi = tuple(derived.get(name, name) if isinstance(name, str) else name for name in plain)
+        time, cyclic = roles.time, map(Derived, CYCLIC)
+        derived: dict[Any, Derived] = {} if time is None else {each.column(time): each for each in cyclic}
+        quasi = tuple(derived.get(name, name) for name in roles.quasi)
         return replace(roles, quasi=quasi, drop=REST if self.original.dropped else ())
 
 
