@@ -220,12 +220,12 @@ def _open_slots(
     violations = list[Violation]()
     for name, (slot, faults) in opened.items():
         violations += (Violation(fault.code, f"slot `{name}`: {fault.message}") for fault in faults)
-        match slot.manifest.get("counts"):
-            case {"first_slot": int() | str() as label, "last_slot": last, "slots": 1}:
-                if last == label and folder_name(label) == name:
-                    continue
-        message = f"slot `{name}`: the folder does not contain exactly the slot it is named after"
-        violations.append(Violation("slot", message))
+        counts = slot.manifest["counts"]
+        label = counts["first_slot"]
+        is_its_slot = counts["slots"] == 1 and label == counts["last_slot"] and folder_name(label) == name
+        if label is None or not is_its_slot:
+            message = f"slot `{name}`: the folder does not contain exactly the slot it is named after"
+            violations.append(Violation("slot", message))
     violations += _extra(folder, {SLOTS})
     strays = [entry.name for entry, is_slot in entries.items() if not is_slot]
     violations += [Violation("file-extra", f"`{name}` is not the folder of a slot") for name in strays]

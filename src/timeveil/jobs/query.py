@@ -45,7 +45,6 @@ class Question(Parameters):
         "Rows that meet any of the conditions on different columns, not all of them.",
         default=False,
         models=("time", "stream"),
-        applies_with="where",
     )
     rows: int | None = _about_labels(
         "Also show the first N of the published rows that may fit.", 20, at_least=1
@@ -110,6 +109,8 @@ class Question(Parameters):
 def _of_rows(release: tv.Release, options: Question, say: Say) -> tuple[str, dict[str, Any]]:
     """How many rows; of a stream, of what was published, not of what happened."""
     start, end = (_bound(text, release) for text in options.between or (OPEN, OPEN))
+    if options.any and not options.where:
+        raise ParameterError("`any` applies with `where` only", hint="add {where}, or leave {any} out")
     conditions = _conditions(options.where or [], release, say)
     where: Any = [{name: condition} for name, condition in conditions.items()] if options.any else conditions
     count = tv.answer(release, tv.WindowCount(between=(start, end), where=where), rows=bool(options.rows))
