@@ -55,16 +55,8 @@ def spell(hint: str, surface: Surface = "python", options: Mapping[str, str] | N
 
     `options` are those that are not typed `--their-name`.
 
-    >>> spell('withhold them with {nulls="withhold"}')
-    'withhold them with nulls="withhold"'
     >>> spell('withhold them with {nulls="withhold"}, or use {force=True}', "command")
     'withhold them with --nulls withhold, or use --force'
-    >>> spell("use {fill_empty=False} or {max_len=None}", "command", {"fill_empty": "--keep-empty"})
-    'use --keep-empty or --max-len off'
-    >>> spell("raise {min_support}, or set {max_len=3}", "job")
-    'raise min_support, or set max_len = 3'
-    >>> spell('withhold them with {nulls="withhold"}, or use {force=True}', "form")
-    'withhold them with `nulls` = withhold, or use `force`'
     """
 
     def spelt(match: re.Match[str]) -> str:
@@ -164,13 +156,6 @@ class raising:  # noqa: N801 (a context manager reads like a statement)
 
     A foreign exception may quote data in its text. `raise ... from None` only hides it: it stays reachable as
     `__context__`. This error has no context.
-
-    >>> try:
-    ...     with raising(InputError("not a number", hint="", code="bad-number"), on=ValueError):
-    ...         int("x")
-    ... except InputError as error:
-    ...     print(error.__context__)
-    None
     """
 
     def __init__(

@@ -171,7 +171,8 @@ class _Look:
                 cells = pc.if_else(pc.equal(cells, ""), pa.nulls(len(cells), cells.type), cells)
             self.nulls[column] = cells.null_count
             if is_list(cells.type):
-                self.kinds[column], cells = "list", looks.texts_of(cells)
+                self.kinds[column] = "list"
+                cells = pa.array([None if cell is None else str(cell) for cell in cells.to_pylist()])
             self.coded[column] = encode(cells)
             self.kinds.setdefault(column, looks.kind_of(self.coded[column].values.drop_null()))
         self.person = self._person()

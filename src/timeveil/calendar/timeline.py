@@ -5,6 +5,7 @@ the method needs one array: the first observed base granule in the same granule.
 out on the distinct days only.
 """
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -202,12 +203,9 @@ class Timeline:
         end = np.minimum(h.end(index) - offset, zone.ends()[segment])
 
         def labels() -> list[str]:
-            texts = []
-            for label, seconds in zip(h.label(index), offset.tolist(), strict=True):
-                minutes, odd_seconds = divmod(abs(seconds), 60)
-                text = f"{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
-                texts.append(f"{label} {text}" + (f":{odd_seconds:02}" if odd_seconds else ""))
-            return texts
+            zones = (dt.timezone(dt.timedelta(seconds=seconds)) for seconds in offset.tolist())
+            texts = (str(zone).removeprefix("UTC") or "+00:00" for zone in zones)
+            return [f"{label} {text}" for label, text in zip(h.label(index), texts, strict=True)]
 
         return Granules(code, start, *self._bounds(start, end), labels)
 

@@ -233,7 +233,9 @@ def row_keys(table: pa.Table, by: Sequence[str] = ()) -> Ints:
         return np.zeros(0, np.int64)
     key, *more_words = _words(table, by, WORD_BITS)
     for word in more_words:
-        key = _dense(key) * table.num_rows + _dense(word)
+        # As the smallest numbers from 0 on, both fit into one.
+        major, minor = (np.unique(part, return_inverse=True)[1] for part in (key, word))
+        key = major * table.num_rows + minor
     return key
 
 
@@ -249,14 +251,6 @@ def _words(table: pa.Table, by: Sequence[str], bits: int) -> Iterator[Ints]:
                 word, free, rank = np.zeros_like(word), bits, rank & ((1 << width) - 1)
             word, free = word << width | rank, free - width
     yield word
-
-
-def _dense(key: Ints) -> Ints:
-    """Keys in the same order as the smallest numbers from 0 on."""
-    order = np.argsort(key)
-    dense = np.zeros_like(key)
-    dense[order[1:]] = np.cumsum(np.diff(key[order]) != 0)
-    return dense
 
 
 def _ranks(column: pa.ChunkedArray) -> Iterator[tuple[Ints, int]]:
@@ -312,10 +306,9 @@ def recur(values: Ints) -> bool:
 def _dictionary_ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
     """The rank of each value among the distinct ones, and its bits."""
     is_coded = pa.types.is_dictionary(column.type)
-    encoded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
-    values = encoded.chunks[-1].dictionary  # that of all chunks
+    encoded = (column if is_coded else column.dictionary_encode()).combine_chunks()
+    values = encoded.dictionary
     ranks = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
-    rank = np.append(ranks, 1) - 1
     # A null has no code, and another rank before this one.
-    codes = [np.asarray(pc.fill_null(chunk.indices, 0)) for chunk in encoded.chunks]
-    return rank[np.concatenate(codes)], len(values).bit_length()
+    codes = np.asarray(pc.fill_null(encoded.indices, 0))
+    return (np.append(ranks, 1) - 1)[codes], len(values).bit_length()

@@ -206,22 +206,20 @@ def _within_years(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column with a dictionary of exactly the values that occur, or without one if it cannot be used."""
-    if column.num_chunks == 0:
+    try:
+        coded = column.combine_chunks()  # with one dictionary for all chunks
+    except pa.ArrowInvalid:  # theirs make none: it would have a null in it, or more values than codes
         return decoded(column)
-    column = column.unify_dictionaries()
-    dictionary = column.chunk(0).dictionary
+    codes, dictionary = coded.indices, coded.dictionary
     # Codes must be values one to one; a dictionary with a null or a repeated entry is not that.
     if dictionary.null_count or len(pc.unique(dictionary)) != len(dictionary):
         return decoded(column)
     used = np.zeros(len(dictionary), dtype=bool)
-    for chunk in column.chunks:
-        used[chunk.indices.drop_null().to_numpy(zero_copy_only=False)] = True
-    if used.all():
-        return column
-    positions = pa.array(np.cumsum(used) - 1, type=pa.int32())
-    remaining = dictionary.filter(pa.array(used))
-    codes = (positions.take(chunk.indices) for chunk in column.chunks)
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, remaining) for indices in codes])
+    used[codes.drop_null().to_numpy(zero_copy_only=False)] = True
+    if not used.all():
+        positions = pa.array(np.cumsum(used) - 1, type=pa.int32())
+        coded = pa.DictionaryArray.from_arrays(positions.take(codes), dictionary.filter(pa.array(used)))
+    return pa.chunked_array([coded])
 
 
 def taken(column: pa.ChunkedArray, rows: Any) -> pa.ChunkedArray:

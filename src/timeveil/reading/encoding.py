@@ -51,13 +51,9 @@ def with_dictionaries(table: pa.Table, respondent: str) -> pa.Table:
     names = [field.name for field in table.schema if pa.types.is_string(field.type)]
     names = [n for n in names if n != respondent or not _numbered(table[n].slice(0, _SAMPLE_ROWS))]
     with ThreadPoolExecutor(2) as pool:
-        encoded = dict(zip(names, pool.map(encode, [table[name] for name in names]), strict=True))
-    for name, coded in encoded.items():
-        position, values = table.column_names.index(name), coded.values
-        missing = values.null_count > 0  # then null has the last code
-        codes = pa.array(coded.codes, mask=coded.codes == len(values) - 1 if missing else None)
-        column = pa.DictionaryArray.from_arrays(codes, values.drop_null() if missing else values)
-        table = table.set_column(position, name, column)
+        encoded = pool.map(pc.dictionary_encode, [table[name] for name in names])
+    for name, column in zip(names, encoded, strict=True):
+        table = table.set_column(table.column_names.index(name), name, column.combine_chunks())
     return table
 
 
@@ -67,13 +63,8 @@ def encode(column: pa.ChunkedArray) -> Coded:
         column = columns.with_used_values(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    if not column.num_chunks:
-        return Coded(np.empty(0, np.int32), pa.array([], column.type.value_type))
-    # The last chunk's dictionary is that of all chunks; to unify them again would hash it once per chunk.
-    chunks = column.chunks
-    codes, values = chunks[0].indices, chunks[-1].dictionary
-    if len(chunks) > 1:
-        codes = pa.chunked_array([chunk.indices for chunk in chunks])
+    coded = column.combine_chunks()
+    codes, values = coded.indices, coded.dictionary
     if codes.null_count:
         # Null gets the last code, so that rows without a value are a group like any other.
         codes = pc.fill_null(codes, len(values))

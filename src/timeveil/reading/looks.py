@@ -40,20 +40,12 @@ _FEW = 12  # a quasi-identifier with no more values than this needs no hierarchy
 
 
 def words_of(column: str) -> set[str]:
-    """The words of a column's name.
-
-    >>> sorted(words_of("ageBand_2")), sorted(words_of("taken at"))
-    (['age', 'band'], ['at', 'taken'])
-    """
+    """The words of a column's name: `age` and `band` of `ageBand_2`."""
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column)}
 
 
 def kind_of(values: pa.Array) -> str:
-    """What different values are: a date, a time, a whole number, a number, yes or no, or text.
-
-    >>> [kind_of(pa.array(cells)) for cells in (["2024-01-31"], ["7", "-8"], ["0.5"], ["04103"], [2.0])]
-    ['date', 'whole number', 'number', 'text', 'whole number']
-    """
+    """What different values are: a date, a time, a whole number, a number, yes or no, or text."""
     kind = values.type
     if pa.types.is_boolean(kind):
         return "yes or no"
@@ -71,11 +63,6 @@ def kind_of(values: pa.Array) -> str:
     return "number" if pa.types.is_decimal(kind) else "text"
 
 
-def texts_of(lists: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists as texts, to be counted."""
-    return pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in lists.to_pylist()])])
-
-
 def moments_of(values: pa.Array) -> Any:
     """Values that read as times, in seconds."""
     if is_text(values.type):
@@ -86,11 +73,7 @@ def moments_of(values: pa.Array) -> Any:
 
 
 def hierarchy_of(values: pa.Array, kind: str) -> str | None:
-    """How a quasi-identifier with many values could be coarsened: intervals of numbers, prefixes of codes.
-
-    >>> hierarchy_of(pa.array(range(100)), "whole number"), hierarchy_of(pa.array(["04103", "04105"]), "text")
-    ('intervals:5,10,20', 'prefixes:3')
-    """
+    """How a quasi-identifier with many values could be coarsened: intervals of numbers, prefixes of codes."""
     texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
     if kind == "text":
         lengths = pc.unique(pc.utf8_length(texts)).to_pylist()

@@ -236,7 +236,6 @@ def open_source(table: Any, form: Form) -> Source:
 
 
 def _open_path(table: str | os.PathLike[str], form: Form) -> Source:
-    """A file, or the files of a folder, of a pattern or of an object store."""
     read = partial(_open_file, form=form)
     if is_remote(table):
         name, files = remote_files(str(table), SUFFIXES)
@@ -336,11 +335,7 @@ def _is_from(table: Any, library: str, kind: str) -> bool:
 
 
 def _places(sheet: bytes) -> int:
-    """About how many places lie between the outermost cells of a sheet; there is room for a cell in each.
-
-    >>> _places(b'<row r="1"><c r="A1"/></row><row><c r="C9"/></row>')
-    27
-    """
+    """About how many places lie between the outermost cells of a sheet; there is room for a cell in each."""
     rows, letters = 0, set[bytes]()
     for match in _PLACE.finditer(sheet):
         letters.add(match[1])

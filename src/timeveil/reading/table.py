@@ -265,9 +265,6 @@ def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
     """Civil seconds of dates in a column that is not the time, such as birth dates, and which are missing.
 
     They are read in every way that times are; None if not all of them are dates.
-
-    >>> moments(pa.array(["31.12.1969", None]))
-    (array([-86400,      0]), array([False,  True]))
     """
     column = TimeColumn("", zone=None, unit=None)
     try:

@@ -298,11 +298,7 @@ class Hierarchy:
 
 
 def hierarchy_from(source: Hierarchy | str | Path | pa.Table) -> Hierarchy:
-    """A hierarchy from what a caller has: one of ours, a table, a file, or a rule such as `intervals:5,10`.
-
-    >>> hierarchy_from("prefixes:3,2").names
-    ('first 3', 'first 2', '*')
-    """
+    """A hierarchy from one of ours, a table, a file, or a rule such as `intervals:5,10`."""
     if isinstance(source, Hierarchy | pa.Table):
         return source if isinstance(source, Hierarchy) else Hierarchy.from_table(source)
     rule, colon, arguments = str(source).partition(":")

@@ -33,13 +33,7 @@ class Label(NamedTuple):
 
 
 class Ladder:
-    """The labels of one quasi-identifier at every level, from one star down to the value itself.
-
-    >>> ages = Ladder("age", Hierarchy.intervals([10]))
-    >>> ages.learn(pa.chunked_array([[37, 42, 37]]))
-    >>> ages.levels, ages.paths(pa.chunked_array([[42, 37]])).tolist()
-    (('*', '10 wide', 'value'), [[0, 0], [1, 0], [1, 0]])
-    """
+    """The labels of one quasi-identifier at every level, from one star down to the value itself."""
 
     def __init__(self, name: str, hierarchy: Hierarchy) -> None:
         self.name, self._hierarchy = name, hierarchy

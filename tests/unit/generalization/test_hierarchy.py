@@ -54,7 +54,8 @@ def test_large_and_decimal_numbers_keep_their_digits():
 
 def test_prefixes_hide_the_rest():
     """Shorter values stay as they are."""
-    codes = Hierarchy.prefixes([3, 1])
+    codes = hierarchy_from("prefixes:3,1")
+    assert codes.names == ("first 3", "first 1", "*")
     assert published(codes, 1, ["20133", "20", "çédille"]) == ["201**", "20", "çéd****"]
     assert published(codes, 2, ["20133"]) == ["2****"]
     assert published(codes, 3, ["20133", None]) == ["*", "*"]

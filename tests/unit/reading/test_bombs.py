@@ -14,6 +14,7 @@ from tests import workbooks
 
 import timeveil as tv
 from timeveil.errors import InputError
+from timeveil.reading.sources import _places
 
 ROLES = tv.Roles(respondent="who", time="at", drop="rest")
 CANARY = "canary7391"
@@ -85,6 +86,10 @@ def test_workbooks_that_unpack_to_too_much_or_spread_far(tmp_path: Path) -> None
     cells = workbooks.sheet([["who", "at"], *([CANARY * 1000, 1] for _ in range(500))], texts)
     content = workbooks.packed(workbooks.entries({"s": cells}, list(texts)))
     assert "texts so long" in refused(tmp_path / "a.xlsx", content)
+
+
+def test_there_is_room_for_every_place_between_the_outermost_cells() -> None:
+    assert _places(b'<row r="1"><c r="A1"/></row><row><c r="C9"/></row>') == 9 * 3
 
 
 def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:

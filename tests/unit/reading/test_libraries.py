@@ -163,6 +163,17 @@ def test_chunks_with_dictionaries_of_their_own_are_made_one():
     assert read(table, ROLES).table["zip"].to_pylist() == ["x", "y", "y", "z"]
 
 
+def test_dictionaries_that_cannot_be_made_one_are_decoded():
+    """Together they have more values than their codes have numbers, or a null among the values."""
+    many = [[f"{letter}{number}" for number in range(100)] for letter in "ab"]
+    for values in (many, [["x", None], ["y", "z"]]):
+        codes = pa.array(range(len(values[0])), pa.int8())
+        code = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, pa.array(part)) for part in values])
+        rows = len(code)
+        columns = {"who": list(range(rows)), "at": ["2024-01-01"] * rows, "zip": code, "n": [1] * rows}
+        assert read(pa.table(columns), ROLES).table["zip"].to_pylist() == [*values[0], *values[1]]
+
+
 def test_pandas_objects_of_dates_are_dates():
     """And whatever mixes dates, clock readings and instants is not silently cut to the first kind."""
     frame = pd.DataFrame({"who": [1, 2], "at": [dt.date(2024, 2, 29), None], "zip": ["a", "b"], "n": [1, 2]})

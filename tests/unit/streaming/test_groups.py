@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.recoding.groups import partition, usual_hierarchy
+from timeveil.recoding import Hierarchy
+from timeveil.recoding.groups import Ladder, partition, usual_hierarchy
 
 ROLES = tv.Roles(time="day", quasi=["age", "zip"], sensitive=["ill"], keep=["ward"])
 GROUPS: dict[str, Any] = {"l": 2, "window": 1, "seed": 1, "groups": "generalize"}
@@ -60,6 +61,13 @@ def test_a_column_without_a_hierarchy_is_generalised_by_its_type() -> None:
     release, ledger = tv.publish_stream(table, roles, **GROUPS)
     assert release.table["born"].to_pylist() == ["*", "*", "1980-01", "1980-01"]
     assert tv.verify(release, ledger)
+
+
+def test_a_ladder_goes_from_the_star_to_the_value() -> None:
+    ages = Ladder("age", Hierarchy.intervals([10]))
+    ages.learn(pa.chunked_array([[37, 42, 37]]))
+    assert ages.levels == ("*", "10 wide", "value")
+    assert ages.paths(pa.chunked_array([[42, 37]])).tolist() == [[0, 0], [1, 0], [1, 0]]
 
 
 def test_parts_that_cannot_be_groups_stay_together_at_the_label_above() -> None:
