@@ -9,7 +9,6 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -18,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.civil import UNITS
+from timeveil.calendar.civil import DAY, UNITS
+from timeveil.domain.arrays import Floats
 from timeveil.domain.judgement import as_dict
 from timeveil.domain.lines import FileForm
 from timeveil.domain.parameter import Parameters, literal
@@ -33,6 +33,7 @@ from timeveil.reading.columns import is_list, is_text
 from timeveil.reading.database import is_address
 from timeveil.reading.risks import FEWEST_ROWS, MOST
 from timeveil.reading.sources import Form, open_source
+from timeveil.reading.table import moments
 
 FEW, LEAST_INSTANTS, OFTEN, MOST_QUASI = 60, 5, 1.5, 6
 """A column of more values is no category; fewer like columns are no series; rows per person of events; with
@@ -349,13 +350,19 @@ class _Look:
 
     def _follows(self, time: str, column: str) -> bool:
         """Whether a second time is nearly always at or after the first."""
-        with suppress(pa.ArrowException, ValueError, TypeError):
-            pair = (self.coded[time], self.coded[column])
-            first, second = (looks.moments_of(coded.values)[coded.codes] for coded in pair)
-            stated = ~(np.isnat(first) | np.isnat(second))
-            follows = second[stated] >= first[stated].astype("M8[D]")
-            return bool(len(follows)) and bool(follows.mean() > 0.95)
-        return False
+        first, second = self._seconds(time), self._seconds(column)
+        stated = ~np.isnan(first + second)
+        follows = second[stated] >= first[stated] // DAY * DAY
+        return bool(len(follows)) and bool(follows.mean() > 0.95)
+
+    def _seconds(self, column: str) -> Floats:
+        """The time of each row, NaN where it is missing; everywhere, if some cell is no time."""
+        coded = self.coded[column]
+        read = moments(coded.values) or moments(coded.values, "UTC")
+        if read is None:
+            return np.full(self.rows, np.nan)
+        seconds, missing = read
+        return np.where(missing, np.nan, seconds)[coded.codes]
 
     def _values(self, table: type[Parameters], proposed: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
         """What follows from the columns: a unit, what empty cells mean, how coarse columns may become."""

@@ -263,19 +263,7 @@ class Checked:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
 class Parameters(Checked):
-    """A table of parameters; the docstring of a method's table is the help of its command.
-
-    >>> class Walk(Parameters):
-    ...     steps: int = parameter("Number of steps.", at_least=1, example=7)
-    ...     pace: Literal["slow", "fast"] = parameter("Pace to walk at.", default="slow")
-    ...
-    ...     @rule("pace", "steps")
-    ...     def nobody_runs_far(self) -> Problem:
-    ...         far = self.pace == "fast" and self.steps > 100
-    ...         return ("`pace` is fast and `steps` above 100", 'use {pace="slow"}') if far else None
-    >>> Walk(steps=3).pace
-    'slow'
-    """
+    """A table of parameters; the docstring of a method's table is the help of its command."""
 
     model: ClassVar[str]
     """The model's name in a manifest."""

@@ -123,10 +123,8 @@ def gather(relation: Relation, nulls: str = "error", repeats: str = "error") -> 
     table = table if complete.all() else table.filter(pa.array(complete))
     if has_lists:
         _refuse_repeated(table, person, "transaction")
-        lists = table[item].cast(pa.large_list(table[item].type.value_type)).combine_chunks()
-        rows = np.arange(len(lists), dtype=np.int64)
-        owner = np.repeat(rows, pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64))
-        items = pa.chunked_array([lists.flatten()])
+        rows = np.arange(table.num_rows, dtype=np.int64)
+        owner, items = np.asarray(pc.list_parent_indices(table[item])), pc.list_flatten(table[item])
     else:
         owner = rows = _encoded(table[person])[0]
         items = table[item]

@@ -2,7 +2,6 @@
 
 import math
 import re
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +9,6 @@ import pyarrow.compute as pc
 
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import reads_as_time
-from timeveil.reading.times import parse
 
 
 def _words(text: str) -> frozenset[str]:
@@ -61,15 +59,6 @@ def kind_of(values: pa.Array) -> str:
             if pc.all(pc.match_substring_regex(values, pattern)).as_py():
                 return word
     return "number" if pa.types.is_decimal(kind) else "text"
-
-
-def moments_of(values: pa.Array) -> Any:
-    """Values that read as times, in seconds."""
-    if is_text(values.type):
-        return np.asarray(parse(values)[0]).astype("M8[ms]").astype("M8[s]")
-    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
-        values = values.cast(pa.timestamp(values.type.unit))
-    return np.asarray(values).astype("M8[s]")
 
 
 def hierarchy_of(values: pa.Array, kind: str) -> str | None:

@@ -261,17 +261,17 @@ def _tables(rows: Stored) -> Iterator[pa.Table]:
     yield from (pa.Table.from_batches([batch]) for batch in rows.to_batches())
 
 
-def moments(values: pa.Array) -> tuple[Ints, Flags] | None:
+def moments(values: pa.Array, zone: str | None = None) -> tuple[Ints, Flags] | None:
     """Civil seconds of dates in a column that is not the time, such as birth dates, and which are missing.
 
     They are read in every way that times are; None if not all of them are dates.
     """
-    column = TimeColumn("", zone=None, unit=None)
+    column = TimeColumn("", zone, unit=None)
     try:
         pushed = column.push(pa.chunked_array([values]), 0)
         axis = column.axis()
         times = column.complete(pushed, axis)
-    except TimeveilError:  # not dates, in two orders, or with an offset
+    except TimeveilError:  # not dates, in two orders, or with an offset if there is no zone
         return None
     if times.null_count > values.null_count:  # a text without letters
         return None

@@ -47,6 +47,16 @@ def test_dates_and_pseudonyms() -> None:
     assert "pseudonym: 4,000 of 4,000 rows" in columns["case"].reason
 
 
+@pytest.mark.parametrize("way", ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y-%m-%dT08:00+02:00"])
+def test_a_second_date_that_follows_is_an_end_however_it_is_written(way: str) -> None:
+    stays = hospital_stays(400)
+    for name in ("admitted", "discharged"):
+        texts = [moment.strftime(way) for moment in stays[name].to_pylist()]
+        stays = stays.set_column(stays.column_names.index(name), name, pa.array(texts))
+    roles = tv.suggest(stays.drop_columns(["born"])).roles
+    assert (roles.time, roles.until) == ("admitted", ("discharged",))
+
+
 def test_what_one_person_alone_has_is_counted_by_people() -> None:
     table = pa.table({"patient": ["a", "a", "b", "b"], "ward": ["x", "y", "y", "z"]})
     (ward,) = (column for column in tv.suggest(table).columns if column.name == "ward")
