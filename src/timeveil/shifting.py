@@ -147,7 +147,6 @@ def _refuse(relation: Relation, parameters: ShiftParameters) -> None:
 
 
 def _offsets(parameters: ShiftParameters) -> Ints:
-    """The numbers of days that a person's dates may be shifted by."""
     days: Ints = np.arange(-parameters.within, parameters.within + 1)
     if parameters.preserve == "weekday":
         days = days[days % 7 == 0]

@@ -315,7 +315,6 @@ def _look_up(name: Any, defined: Mapping[str, Granularity], *, of: str) -> Granu
 
 
 def _nearest(word: str, names: Iterable[str]) -> str:
-    """What to write instead of an unknown word."""
     near = get_close_matches(word, names, n=1)
     return f"did you mean `{near[0]}`?" if near else f"use one of {', '.join(names)}"
 

@@ -292,7 +292,6 @@ def _dates(days: Ints) -> list[str]:
 
 
 def _moments(seconds: Ints, unit: Literal["s", "m"]) -> list[str]:
-    """Civil times as text, to the second or to the minute."""
     texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit)
     return [moment.replace("T", " ") for moment in texts.tolist()]
 

@@ -139,7 +139,6 @@ class Timeline:
         return in_gaps
 
     def granules_of(self, h: Granularity) -> Granules:
-        """The observed granules of h with their labels and bounds."""
         heads, code, counts = self._coded(h)
         code, instants = np.repeat(code, counts), self._instants[heads]
         if self._repeats(h):

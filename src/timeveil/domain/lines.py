@@ -47,7 +47,6 @@ class FileForm(Parameters):
         return {name: lines[name] for name in (*specific, *(name for name in READING if name in lines))}
 
     def reading(self, *more: str) -> dict[str, Any]:
-        """The arguments of `read`."""
         return {name: getattr(self, name) for name in (*READING, *more) if name in type(self).table()}
 
 
@@ -153,7 +152,6 @@ class AnyAdversary(Checked, Generic[B]):
         return cls(**options)
 
     def as_dict(self) -> dict[str, Any]:
-        """The adversary as plain data."""
         arguments = self.as_arguments()
         return {name: list(v) if isinstance(v, tuple) else v for name, v in arguments.items()}
 

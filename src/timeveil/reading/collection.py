@@ -301,7 +301,6 @@ def _baskets(item: str, owner: Ints, column: pa.ChunkedArray, repeats: str, bask
 
 
 def _refuse_repeated(table: pa.Table, person: str | None, what: str) -> None:
-    """Refuse a person who is named twice where everyone has one row."""
     if person is None:
         return
     _refuse_nulls(table, person)

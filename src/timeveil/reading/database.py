@@ -144,7 +144,6 @@ class Server(Session):
         self.run(f"ANALYZE {name}")
 
     def create(self, schema: str, name: str, rows: pa.RecordBatchReader) -> None:
-        """Make a table of these rows, in their order."""
         with self.explained(), self.connection.cursor() as cursor:
             cursor.adbc_ingest(name, rows, mode="create", db_schema_name=schema)
 
@@ -288,7 +287,6 @@ class DatabaseTable(Source):
         self.refuse_rounding(columns)
 
     def refuse_rounding(self, columns: Sequence[str]) -> None:
-        """Refuse numbers with more digits than a floating-point number has."""
         for column in filter(lambda name: self.kinds[name] == "numeric", columns):
             rounded = f"CAST(CAST({quote(column)} AS double precision) AS numeric) <> {quote(column)}"
             (count,) = self.server.row(f"SELECT count(*) FROM {self.server.source} WHERE {rounded}")

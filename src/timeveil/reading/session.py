@@ -41,7 +41,6 @@ class Session:
     making_view: tuple[str, ...] = ("CREATE OR REPLACE VIEW {0} AS {1}",)
 
     def run(self, statement: str) -> None:
-        """Run a statement that gives no rows."""
         raise NotImplementedError
 
     def batches(self, query: str) -> Iterator[pa.Table]:
@@ -58,7 +57,6 @@ class Session:
             self.run(statement.format(name, query))
 
     def view(self, name: str, query: str) -> None:
-        """Name the rows of a query."""
         for statement in self.making_view:
             self.run(statement.format(name, query))
 

@@ -134,7 +134,6 @@ class ExcelFile(Source):
             raise InputError(f"`{self.name}` has no cells", hint=hint, code="file-unreadable")
 
     def _refuse_bombs(self) -> None:
-        """Refuse a workbook that would take more memory than is allowed."""
         allowed = limits().allowance(self._path.stat().st_size)
         with zipfile.ZipFile(self._path) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
@@ -356,7 +355,6 @@ def _longest_text(content: bytes) -> int:
 
 
 def _cell_text(cell: Any) -> str | None:
-    """A cell as text; an empty one is null."""
     match cell:
         case "":
             return None

@@ -139,7 +139,6 @@ def _refuse_people(source: SparkTable, people: PeopleInSpark, column: str) -> No
 
 
 def _refuse_gaps(people: PeopleInSpark) -> None:
-    """Refuse series with a value that is missing or no number."""
     roles, first = people.relation.roles, int(people.relation.roles.respondent is not None)
     columns = [f"c{first + number}" for number in range(len(roles.series))]
     missing = " OR ".join(f"{name} IS NULL OR abs({name}) >= double('Infinity')" for name in columns)

@@ -91,7 +91,6 @@ class Spellings:
         return column
 
     def note(self, column: pa.ChunkedArray) -> None:
-        """Note the texts that are not in their normal form."""
         for texts in _texts(column):
             if not is_plain(texts):
                 odd = texts.filter(pc.invert(pc.match_substring_regex(texts, PLAIN_TEXT))).unique()

@@ -48,7 +48,6 @@ class Ladder:
         self._labels: list[list[str | None]] = []
 
     def learn(self, column: pa.ChunkedArray) -> None:
-        """Add the values of a column that are new, with their labels."""
         distinct = without_nan(decoded(column)).unique()
         if self._values is not None:
             distinct = distinct.filter(pc.invert(pc.is_in(distinct, self._values, skip_nulls=False)))
