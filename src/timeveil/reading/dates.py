@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.civil import DAY
+from timeveil.calendar.civil import DAY, days_of_month
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.errors import ParameterError
 
@@ -165,8 +165,7 @@ def _milliseconds(fields: pa.StructArray, number: Any, present: set[str]) -> tup
 
 def days_of(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
     """Days since 1970, and whether the calendar has such a day in the years 1 to 9999."""
-    months = (year - 1970) * 12 + month - 1
-    start, end = (m.astype("M8[M]").astype("M8[D]").astype(np.int64) for m in (months, months + 1))
+    start, end = (days_of_month(year * 12 + number) for number in (month - 1, month))
     exists = (year >= 1) & (year <= 9999) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= end - start)
     return start + day - 1, exists
 

@@ -12,15 +12,14 @@ the ways of `dates`. Whole numbers without a unit are dates if all of them are, 
 """
 
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeveil.calendar.civil import FIRST, LAST, PER_SECOND, UNITS, check_zone
+from timeveil.calendar.axis import offsets
+from timeveil.calendar.civil import FIRST, LAST, PER_SECOND, UNITS, as_ints, check_zone
 from timeveil.domain.relation import TimeAxis
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError
@@ -335,12 +334,8 @@ def bounds_of(zone: str | None) -> tuple[int, int]:
     """The instants, in milliseconds, at which the years 1 to 9999 begin and end on the zone's clocks."""
     if zone is None:
         return FIRST_MS, LIMIT_MS
-    clocks = ZoneInfo(zone)
-    # A day inside the range, so that subtracting the offset stays in it.
-    begin = clocks.utcoffset(datetime(1, 1, 2))  # noqa: DTZ001 (a clock reading)
-    end = clocks.utcoffset(datetime(9999, 12, 30))  # noqa: DTZ001 (a clock reading)
-    shift = [0 if offset is None else int(offset.total_seconds()) * 1000 for offset in (begin, end)]
-    return FIRST_MS - shift[0], LIMIT_MS - shift[1]
+    low, limit = (offsets(zone, at, at).first_instant(as_ints(at)) for at in (FIRST, LAST + 1))
+    return int(low) * 1000, int(limit) * 1000
 
 
 def _kind_of(column: str, kind: pa.DataType) -> Kind:
