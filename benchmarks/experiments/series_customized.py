@@ -17,7 +17,7 @@ import pyarrow as pa
 import timeveil as tv
 from benchmarks.experiments.series_asking import Answering, Questions, precision, short
 from benchmarks.experiments.series_judging import pattern_loss
-from timeveil.models.series.evidence import Evidence, Published, Records
+from timeveil.models.series.evidence import Evidence, Published
 from timeveil.models.series.judges.estimate import estimated_ranges, estimated_symbols, extent_of
 from timeveil.models.series.judges.measure import PAIRS, ReleaseSummary
 from timeveil.models.series.judges.query import envelopes_at, shapes_at
@@ -39,8 +39,8 @@ def customized(
     """Per method, one row for each share of instants with both, each a mean over `draws` choices of them."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name in METHODS if methods is None else methods:
-        records = _published(matrix, METHODS[name])
-        found[name] = [_mean(records, share, questions, draws) for share in SHARES]
+        evidence = _published(matrix, METHODS[name])
+        found[name] = [_mean(evidence, share, questions, draws) for share in SHARES]
     return found
 
 
@@ -48,19 +48,19 @@ def costs(matrix: Matrix, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     """Processor seconds of estimating after KAPRA, by the number of series; 6 of 10 instants have both."""
     found = []
     for size in sizes:
-        records = _published(np.ascontiguousarray(matrix[:size]), METHODS["KAPRA"])
-        values, pattern = _chosen(records.matrix.shape[1], 0.6, np.random.default_rng(0))
-        found.append({"rows": size, **_estimated(records, _left(records.published, values, pattern))[1]})
+        evidence = _published(np.ascontiguousarray(matrix[:size]), METHODS["KAPRA"])
+        values, pattern = _chosen(evidence.matrix.shape[1], 0.6, np.random.default_rng(0))
+        found.append({"rows": size, **_estimated(evidence, _left(evidence.published, values, pattern))[1]})
     return found
 
 
-def _published(matrix: Matrix, given: dict[str, Any]) -> Records:
+def _published(matrix: Matrix, given: dict[str, Any]) -> Evidence:
     instants = [f"t{place:03}" for place in range(matrix.shape[1])]
     table = pa.table(dict(zip(instants, matrix.T, strict=True)))
     roles = tv.Roles(series=instants)
     return Evidence(
         *tv.anonymize_series(table, roles, k=K, p=P, round_outward=None, allow_loss=True, **given)
-    ).records
+    )
 
 
 def _chosen(instants: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -84,15 +84,15 @@ def _left(known: Published, values: np.ndarray, pattern: np.ndarray) -> Publishe
     )
 
 
-def _mean(records: Records, share: float, questions: int, draws: int) -> dict[str, Any]:
+def _mean(evidence: Evidence, share: float, questions: int, draws: int) -> dict[str, Any]:
     rng = np.random.default_rng(round(100 * share))
     parts: list[dict[str, Any]] = []
     for _ in range(draws if share < 1 else 1):
-        values, pattern = _chosen(records.matrix.shape[1], share, rng)
-        known = _left(records.published, values, pattern)
-        found, spent = _estimated(records, known)
+        values, pattern = _chosen(evidence.matrix.shape[1], share, rng)
+        known = _left(evidence.published, values, pattern)
+        found, spent = _estimated(evidence, known)
         total = {"estimating_s": round(sum(spent.values()), 4)}
-        parts.append({**found, **spent, **total, **_asked(records, known, questions)})
+        parts.append({**found, **spent, **total, **_asked(evidence, known, questions)})
     means = {name: [part[name] for part in parts if part[name] is not None] for name in parts[0]}
     return {
         "share": share,
@@ -100,9 +100,9 @@ def _mean(records: Records, share: float, questions: int, draws: int) -> dict[st
     }
 
 
-def _estimated(records: Records, known: Published) -> tuple[dict[str, float | None], dict[str, float]]:
+def _estimated(evidence: Evidence, known: Published) -> tuple[dict[str, float | None], dict[str, float]]:
     """How good the estimates are, and the processor seconds that they took."""
-    domain = float(records.matrix.min()), float(records.matrix.max())
+    domain = float(evidence.matrix.min()), float(evidence.matrix.max())
     values, symbols = known.others(known.values), known.others(known.pattern)
     begin = time.process_time()
     low, high = estimated_ranges(known, values, domain)
@@ -112,11 +112,11 @@ def _estimated(records: Records, known: Published) -> tuple[dict[str, float | No
     spent = {"ranges_s": round(middle - begin, 4), "symbols_s": round(end - middle, 4)}
     if not len(values):
         return dict.fromkeys(("covered", "width", "width_published", "symbols_right"), None), spent
-    rows = records.released
-    run, truth = records.run[rows], records.matrix[rows]
+    rows = evidence.released
+    run, truth = evidence.run[rows], evidence.matrix[rows]
     slack = 1e-9 * (domain[1] - domain[0])
     inside = (truth[:, values] >= low[run] - slack) & (truth[:, values] <= high[run] + slack)
-    full = records.published
+    full = evidence.published
     u = positions(z_normalised(truth))[:, symbols]
     width = domain[1] - domain[0]
     return {
@@ -127,7 +127,7 @@ def _estimated(records: Records, known: Published) -> tuple[dict[str, float | No
     }, spent
 
 
-def _asked(records: Records, known: Published, questions: int) -> dict[str, float | None]:
+def _asked(evidence: Evidence, known: Published, questions: int) -> dict[str, float | None]:
     """Range counts on instants without values, differences with instants without a symbol, and shapes."""
     everything = np.arange(known.size)
     missing, unsaid = known.others(known.values), known.others(known.pattern)
@@ -135,9 +135,9 @@ def _asked(records: Records, known: Published, questions: int) -> dict[str, floa
     shapes = shapes_at(known, everything)
     # As `answer` does: an estimated envelope counts between the lowest and the highest published bound.
     low, high = (np.clip(side, *extent_of(known)) for side in envelopes_at(known, asked))
-    lost = 1e-9 + float(_distance(records, shapes))
-    drawn = Questions(records.matrix, questions, asked, _pairs(known.size, unsaid), known.center)
-    summary = ReleaseSummary(known.rows, records.run, asked, everything, low, high, shapes)
+    lost = 1e-9 + float(_distance(evidence, shapes))
+    drawn = Questions(evidence.matrix, questions, asked, _pairs(known.size, unsaid), known.center)
+    summary = ReleaseSummary(known.rows, evidence.run, asked, everything, low, high, shapes)
     release = [Answering(summary, drawn, lost)]
     own, one = drawn.similarities(release)
     return {
@@ -148,9 +148,9 @@ def _asked(records: Records, known: Published, questions: int) -> dict[str, floa
     }
 
 
-def _distance(records: Records, shapes: Matrix) -> float:
-    rows = records.released
-    return float(pattern_loss(records.matrix[rows], shapes[records.run[rows]]).mean())
+def _distance(evidence: Evidence, shapes: Matrix) -> float:
+    rows = evidence.released
+    return float(pattern_loss(evidence.matrix[rows], shapes[evidence.run[rows]]).mean())
 
 
 def _pairs(instants: int, unsaid: np.ndarray) -> np.ndarray:

@@ -115,7 +115,7 @@ def test_those_who_know_all_others_learn_at_most_a_side_of_one_point(seed):
                     shares.append(sum(fits) / 65)
                     possible = [value for value in occurring[name] if low <= value <= high]
                     known.append(sum(fitting(possible, others, low, high, mean)) <= 1)
-    left = left_to_the_last(Evidence(release, ledger).records)
+    left = left_to_the_last(Evidence(release, ledger))
     if shares:
         assert left["mean"] == pytest.approx(fmean(shares), abs=0.03)
         assert left["known"] == pytest.approx(fmean(known), abs=0.03)

@@ -35,9 +35,9 @@ def release() -> tuple[tv.Release, tv.Ledger]:
 
 @pytest.fixture(scope="module")
 def batch(release: tuple[tv.Release, tv.Ledger]) -> tuple[Questions, list[Answering], np.ndarray]:
-    records = Evidence(*release).records
-    questions = Questions(records.matrix, NUMBER)
-    return questions, [Answering(ReleaseSummary.of(records), questions, 0.2)], records.matrix
+    evidence = Evidence(*release)
+    questions = Questions(evidence.matrix, NUMBER)
+    return questions, [Answering(ReleaseSummary.of(evidence), questions, 0.2)], evidence.matrix
 
 
 def in_bands(bands: Bands, at: int, names: list[Any]) -> dict[Any, tuple[float, float]]:

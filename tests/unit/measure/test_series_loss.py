@@ -111,8 +111,8 @@ def test_questions_are_answered_as_by_answer(each):
     """The many at once come out as each alone does, and the truth is what a count of the original gives."""
     case = some(40, each=each, suppressed=2)
     release, ledger = oracle.release_of(case)
-    records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
-    asked = Workload(records.matrix, ReleaseSummary.of(records))
+    evidence, rng = Evidence(release, ledger), np.random.default_rng(0)
+    asked = Workload(evidence.matrix, ReleaseSummary.of(evidence))
     seen = {}
     for kind, columns in (("v", asked._values), ("d", asked._differences)):
         columns.draw = lambda *given, kind=kind, draw=columns.draw: seen.setdefault(kind, draw(*given))
@@ -141,8 +141,8 @@ def test_similar_and_complex_questions_are_answered_as_by_answer(monkeypatch):
     """Whom they are like, and within what, is drawn; the rest is `answer`."""
     case = some(40, each=True)
     release, ledger = oracle.release_of(case)
-    records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
-    asked = Workload(records.matrix, ReleaseSummary.of(records))
+    evidence, rng = Evidence(release, ledger), np.random.default_rng(0)
+    asked = Workload(evidence.matrix, ReleaseSummary.of(evidence))
     monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
     tolerance = np.linspace(0.01, 1.5, 40)
     found = asked.similarities(tolerance, rng)
@@ -164,12 +164,12 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
     case = some(40, each=True, suppressed=2)
     case = replace(case, series=[[2.0] * 5] * flat + case.series[flat:])
     release, ledger = oracle.release_of(case)
-    records, rng = Evidence(release, ledger).records, np.random.default_rng(0)
-    asked = Workload(records.matrix, ReleaseSummary.of(records))
+    evidence, rng = Evidence(release, ledger), np.random.default_rng(0)
+    asked = Workload(evidence.matrix, ReleaseSummary.of(evidence))
     monkeypatch.setattr(asked, "_centres", lambda questions, _: np.arange(questions) % 40)
     bands = asked._differences.draw(np.arange(40), 3, rng)
     monkeypatch.setattr(asked._differences, "draw", lambda *_: bands)
-    shapes, pairs = records.published.shapes(), list(zip(*np.triu_indices(5, 1), strict=True))
+    shapes, pairs = evidence.published.shapes(), list(zip(*np.triu_indices(5, 1), strict=True))
     tolerance = np.full(40, 0.2)
     ranged, alike = asked.pattern_ranges(40, rng), asked.similarities(tolerance, rng)
     for question, like in enumerate(case.series):
@@ -186,10 +186,10 @@ def test_precision_and_recall_count_series_in_rows_that_are_named(monkeypatch, f
             (ranged, [within(one) for one in z], [within(one) for one in shapes]),
             (alike, [near(one) for one in case.series], [near(one) for one in shapes]),
         ):
-            hits = sum(fit and run >= 0 and told[run] for fit, run in zip(fits, records.run, strict=True))
+            hits = sum(fit and run >= 0 and told[run] for fit, run in zip(fits, evidence.run, strict=True))
             assert found.hits[question] == hits
             assert found.truth[question] == sum(fits) > 0
-            assert found.guess[question] == records.published.rows[told].sum()
+            assert found.guess[question] == evidence.published.rows[told].sum()
 
 
 def test_the_paper_asks_within_1_to_10_times_the_pattern_loss(monkeypatch):

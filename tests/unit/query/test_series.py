@@ -139,12 +139,12 @@ def test_an_instant_without_values_and_symbol_is_named():
 def test_estimates_of_a_customised_release_hold(center, method):
     """All true values lie in the estimated ranges, and ranges are of some use."""
     release, ledger = published(method, center=center, publish_values=NAMES[:6], publish_pattern=NAMES[2:])
-    records = Evidence(release, ledger).records
-    known, kept = records.published, records.released
+    evidence = Evidence(release, ledger)
+    known, kept = evidence.published, evidence.released
     missing = known.others(known.values)
     assert [known.instants[place] for place in missing] == ["t6", "t7"]
-    truth, run = records.matrix[kept][:, missing], records.run[kept]
-    for domain in ((None, None), (records.matrix.min(), records.matrix.max())):
+    truth, run = evidence.matrix[kept][:, missing], evidence.run[kept]
+    for domain in ((None, None), (evidence.matrix.min(), evidence.matrix.max())):
         low, high = estimated_ranges(known, missing, domain)
         assert (low[run] <= truth).all()
         assert (truth <= high[run]).all()
@@ -171,10 +171,10 @@ def test_bounds_about_the_median_hold_for_series_with_one_spike(seed):
     table = pa.table({name: matrix[:, place] for place, name in enumerate(names)})
     how = {"method": "kapra", "center": "median", "publish_values": shown}
     release, ledger = tv.anonymize_series(table, tv.Roles(series=names), k=4, p=2, **how)
-    records = Evidence(release, ledger).records
-    missing, run = records.published.others(records.published.values), records.run[records.released]
-    low, high = estimated_ranges(records.published, missing)
-    truth = records.matrix[records.released][:, missing]
+    evidence = Evidence(release, ledger)
+    missing, run = evidence.published.others(evidence.published.values), evidence.run[evidence.released]
+    low, high = estimated_ranges(evidence.published, missing)
+    truth = evidence.matrix[evidence.released][:, missing]
     assert ((low[run] <= truth) & (truth <= high[run])).all()
     for one, other in permutations(range(6), 2):
         apart = [oracle.difference(series, "median", one, other) for series in matrix]

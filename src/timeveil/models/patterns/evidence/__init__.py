@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Release
 from timeveil.errors import BundleError, ParameterError
-from timeveil.evidence.codes import column_of, encode, fold
+from timeveil.evidence.codes import column_of, encode, fold, mismatch
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 from timeveil.evidence.published import promised
 from timeveil.models.patterns.evidence import counting
@@ -218,8 +218,23 @@ class Evidence(ReleaseEvidence):
 
     @cached_property
     def counted(self) -> Flags:
-        """Which rows of the original are counted; a ledger of another release is refused."""
-        return counting.counted_people(self.private, self.release.manifest, self.original)
+        """Which original rows are counted; refused unless they and the virtual ones are those stated."""
+        ledger, original = self.private, self.original
+        if "transaction" not in ledger.entries.schema.names:
+            raise mismatch("the ledger belongs to a release of another model")
+        if len(original.row_of) != ledger.entries.num_rows:
+            raise mismatch("the ledger does not note every row of its original")
+        counted = np.zeros(original.rows.rows, dtype=bool)
+        noted = (original.row_of >= 0) & np.asarray(pc.is_valid(ledger.table["transaction"]))
+        counted[original.row_of[noted]] = True
+        added, real = ledger.virtual, int(counted.sum())
+        virtual = 0 if added is None or not added.num_rows else pc.sum(added["copies"]).as_py() or 0
+        stated = self.release.manifest["counts"]
+        if (virtual, real + virtual) != (stated["virtual"], stated["transactions"]):
+            people = f"{stated['transactions']:,}, of whom {stated['virtual']:,} are virtual"
+            ledger_has = f"the ledger has {real:,} real and {virtual:,} virtual people"
+            raise mismatch(f"{ledger_has}, and the release counts {people}")
+        return counted
 
     @cached_property
     def before(self) -> Family:

@@ -234,22 +234,3 @@ def _of_series(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ..
         people = encode(column_of(original.data, respondent))
         repeated = len(people.codes) - people.size
     return Original(names, rows, series.of_row, doubtful, repeated)
-
-
-def counted_people(ledger: Ledger, manifest: Mapping[str, Any], original: Original) -> Flags:
-    """Which rows of the original are counted; refused unless they and the virtual ones are those stated."""
-    if "transaction" not in ledger.entries.schema.names:
-        raise mismatch("the ledger belongs to a release of another model")
-    if len(original.row_of) != ledger.entries.num_rows:
-        raise mismatch("the ledger does not note every row of its original")
-    counted = np.zeros(original.rows.rows, dtype=bool)
-    noted = (original.row_of >= 0) & np.asarray(pc.is_valid(ledger.table["transaction"]))
-    counted[original.row_of[noted]] = True
-    added, real = ledger.virtual, int(counted.sum())
-    virtual = 0 if added is None or not added.num_rows else pc.sum(added["copies"]).as_py() or 0
-    stated = manifest["counts"]
-    if (virtual, real + virtual) != (stated["virtual"], stated["transactions"]):
-        people = f"{stated['transactions']:,}, of whom {stated['virtual']:,} are virtual"
-        ledger_has = f"the ledger has {real:,} real and {virtual:,} virtual people"
-        raise mismatch(f"{ledger_has}, and the release counts {people}")
-    return counted

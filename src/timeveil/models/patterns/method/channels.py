@@ -326,13 +326,10 @@ class Channels(Groups):
             lacked = self.absent.owners * instants + self.absent.items // kinds
             lacks = self.absent.where(~np.isin(lacked, occupied))
         have, lack, full = (sets.keys(items) for sets in (self.present, lacks, self.absent))
-        # equal groups become neighbours; the first of each stays
-        order = np.lexsort([*full[::-1], *lack[::-1], *have[::-1]])
+        order = np.lexsort([*full[::-1], *have[::-1], -self.present.lengths])
         sides = np.stack([*have, *lack])[:, order]
-        fresh = (sides[:, 1:] != sides[:, :-1]).any(axis=0)
-        first = np.concatenate([order[:1], order[1:][fresh]])
-        by_items = [key[first] for key in (*full[::-1], *have[::-1])]
-        first = first[np.lexsort([*by_items, -self.present.lengths[first]])]
+        # the first of equal groups stays
+        first = order[np.sort(np.unique(sides, axis=1, return_index=True)[1])]
         return Groups(self.present.take(first), lacks.take(first), self.size[first])
 
 

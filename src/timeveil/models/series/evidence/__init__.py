@@ -162,25 +162,6 @@ class Cells:
         return below @ up + above @ down - slack, above @ up + below @ down + slack
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """All series of the original, and the run of `published` that holds each, `ABSENT` if suppressed."""
-
-    series: Series
-    run: Ints
-    published: Published
-
-    @property
-    def matrix(self) -> Floats:
-        return self.series.matrix
-
-    @property
-    def released(self) -> Ints:
-        """The series that were published, those of a run together."""
-        order = np.argsort(self.run, kind="stable")
-        return order[np.searchsorted(self.run[order], 0) :]
-
-
 class Evidence(LabelledEvidence):
     """A release of series and its ledger, read once for all judges."""
 
@@ -223,8 +204,8 @@ class Evidence(LabelledEvidence):
         return np.asarray(self.private.table.column(name).fill_null(ABSENT)).astype(np.int64)
 
     @cached_property
-    def records(self) -> Records:
-        """Each series with its published row; a ledger of another release is refused.
+    def run(self) -> Ints:
+        """The run of `published` that holds each series, `ABSENT` if suppressed; another ledger is refused.
 
         Subgroups of a ledger are numbered in the order in which the cells of the release appear.
         """
@@ -241,7 +222,18 @@ class Evidence(LabelledEvidence):
         same = np.array_equal(rows, published.rows)
         if not same or not np.array_equal(published.group[run[inside]], group[inside]):
             raise mismatch(f"the ledger places {int(inside.sum()):,} series, and not as the release has them")
-        return Records(series, run, published)
+        return run
+
+    @property
+    def matrix(self) -> Floats:
+        """The values of the series, a row each."""
+        return self.series.matrix
+
+    @cached_property
+    def released(self) -> Ints:
+        """The series that were published, those of a run together."""
+        order = np.argsort(self.run, kind="stable")
+        return order[np.searchsorted(self.run[order], 0) :]
 
 
 def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> Bounds:

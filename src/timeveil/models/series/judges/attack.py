@@ -27,7 +27,7 @@ from timeveil.errors import InputError
 from timeveil.evidence.codes import align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of, promised
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, Risk, column_risks
-from timeveil.models.series.evidence import Evidence, Published, Records, Symbols, floats_of
+from timeveil.models.series.evidence import Evidence, Symbols, floats_of
 from timeveil.models.series.judges.beside import known_sides, left_to_the_last, owned_rows, told_together
 from timeveil.models.series.judges.features import bad
 from timeveil.models.series.parameters import SeriesAdversary
@@ -106,21 +106,23 @@ class SeriesBreach(Exposure):
 def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> SeriesBreach:
     """Look for everyone's row in the release; the ledger shows whose series is whose."""
     evidence.progress("reading series", 0.0)
-    adversary, records = adversary or SeriesAdversary(pattern=True), evidence.records
-    matrix, published, rng = records.matrix, records.published, np.random.default_rng(adversary.seed)
-    mask = known_instants(adversary, records.series.instants, len(matrix), rng)
+    adversary, run_of = adversary or SeriesAdversary(pattern=True), evidence.run
+    matrix, published, rng = evidence.matrix, evidence.published, np.random.default_rng(adversary.seed)
+    mask = known_instants(adversary, evidence.series.instants, len(matrix), rng)
     # All values, known exactly, give the pattern.
     if mask.all():
         values = "all" if isinstance(adversary.values, int) else adversary.values
         adversary = replace(adversary, values=values)
         if adversary.tolerance == 0:
             adversary = replace(adversary, pattern=True, pattern_of=None)
-    before, after = _candidates(evidence, adversary, mask)
+    # The instants whose part of the shape is known.
+    shape = published.index_of(adversary.pattern_of) if adversary.pattern_of else np.arange(published.size)
+    before, after = _candidates(evidence, adversary, mask, shape)
     targets = _targets(len(matrix), adversary.sample, (before, after.counts), rng)
     pairs = after.fits(targets)
-    pattern_instants = np.intersect1d(published.pattern, _known_shape(adversary, published))
+    pattern_instants = np.intersect1d(published.pattern, shape)
     if adversary.pattern and len(pattern_instants) and not published.own_patterns:
-        pairs = _nearest(records, targets, pairs, pattern_instants)
+        pairs = _nearest(evidence, targets, pairs, pattern_instants)
     rows, right = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
     sensitive = columns_of(evidence.release, "sensitive")
     columns = {name: _SensitiveColumn(evidence, name, targets) for name in sensitive}
@@ -134,7 +136,7 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         evidence.progress("looking for people", 0.2 + 0.8 * looked_for / len(targets))
         rows[people] = np.add.reduceat(published.rows[run], begins)
         if owned is None:
-            right[people] = np.logical_or.reduceat(run == records.run[targets[person]], begins)
+            right[people] = np.logical_or.reduceat(run == run_of[targets[person]], begins)
         else:
             own_rows = np.add.reduceat(owned(targets[person], run), begins)
             right[people], rows_per_own[people] = own_rows > 0, np.maximum(own_rows, 1)
@@ -154,21 +156,23 @@ def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> Seri
         own_patterns=published.own_patterns,
         columns=column_risks(evidence),
         copies={name: c.copies for name, c in columns.items() if c.copies is not None},
-        left=left_to_the_last(records),
+        left=left_to_the_last(evidence),
         together=told_together(evidence),
     )
 
 
-def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Flags) -> tuple[Counts, Boxes]:
+def _candidates(
+    evidence: Evidence, adversary: SeriesAdversary, mask: Flags, shape: Ints
+) -> tuple[Counts, Boxes]:
     """How many series of the original fit each person, and the rows of the release as boxes."""
-    matrix, published, tolerance = evidence.records.matrix, evidence.published, adversary.tolerance
+    matrix, published, tolerance = evidence.matrix, evidence.published, adversary.tolerance
     least, most, values = matrix - tolerance, matrix + tolerance, published.values
     before = Boxes(matrix, matrix, least, most, mask)
     after = Boxes(published.low, published.high, least[:, values], most[:, values], mask[:, values])
     exact = matrix[:, mask[0]] if len(matrix) and tolerance == 0 and (mask == mask[:1]).all() else None
     if adversary.pattern:
         level = evidence.release.manifest["parameters"]["max_level"]
-        known, shown = published.features_known(_known_shape(adversary, published))
+        known, shown = published.features_known(shape)
         position = positions_of(matrix, published.center, published.representation)
         symbols = symbols_at(position, level).astype(np.int16)[:, known]
         before = before.with_symbols(symbols, level, position[:, known])
@@ -188,11 +192,6 @@ def _candidates(evidence: Evidence, adversary: SeriesAdversary, mask: Flags) -> 
     return lambda people: count[number[people]], after
 
 
-def _known_shape(adversary: SeriesAdversary, published: Published) -> Ints:
-    """The instants whose part of the shape is known."""
-    return np.arange(published.size) if not adversary.pattern_of else published.index_of(adversary.pattern_of)
-
-
 def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Generator) -> Ints:
     """Everyone, or a random sample of the requested size or of what can be afforded."""
     most = people if sample is None else min(sample, people)
@@ -204,10 +203,10 @@ def _targets(people: int, sample: int | None, counts: Iterable[Counts], rng: Gen
     return np.arange(people) if most == people else np.sort(rng.choice(people, most, replace=False))
 
 
-def _nearest(records: Records, targets: Ints, pairs: Pairs, pattern: Ints) -> Pairs:
+def _nearest(evidence: Evidence, targets: Ints, pairs: Pairs, pattern: Ints) -> Pairs:
     """Of the pairs of each person those whose shown shape is nearest to the person's at these instants."""
-    shapes = unit_shapes(records.published.shapes()[:, pattern])
-    original = unit_shapes(records.matrix[targets][:, pattern])
+    shapes = unit_shapes(evidence.published.shapes()[:, pattern])
+    original = unit_shapes(evidence.matrix[targets][:, pattern])
     for person, run in pairs:
         likeness = np.einsum("ij,ij->i", original[person], shapes[run])
         begins = np.flatnonzero(np.diff(person, prepend=-1))
@@ -243,8 +242,8 @@ class _SensitiveColumn:
         self.matching, self.single = np.zeros(len(targets)), np.zeros(len(targets), dtype=bool)
         is_exchanged = is_changed and "epsilon" not in release.manifest["parameters"]
         if is_exchanged and release.guarantee.as_dict().get("l"):
-            people, most = evidence.records.released, rows // promised(release, "l")
-            true = np.sort(evidence.records.run[people] * self._size + before.codes[people])
+            people, most = evidence.released, rows // promised(release, "l")
+            true = np.sort(evidence.run[people] * self._size + before.codes[people])
             truly = np.searchsorted(true, self._keys[:-1], "right") - np.searchsorted(true, self._keys[:-1])
             self.copies = _copies(run, value, count, np.maximum(count - truly, 0), most[run])
 

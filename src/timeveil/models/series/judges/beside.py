@@ -20,7 +20,7 @@ from timeveil.evidence.codes import Coded, distinct_pairs
 from timeveil.evidence.conditions import Alternatives
 from timeveil.evidence.published import columns_of
 from timeveil.evidence.risk import Posterior
-from timeveil.models.series.evidence import ABSENT, Bounds, Evidence, Published, Records
+from timeveil.models.series.evidence import ABSENT, Bounds, Evidence, Published
 
 _INNER = 2  # the first step that may be published, and as far from the last one
 _ROUNDING = 1e-6  # of a step: sums of floats differ in their last digits
@@ -122,18 +122,18 @@ def check_against(mean: Floats, values: Floats, begins: Ints, bounds: Bounds, fi
     findings.expect_none("mean-missing", groups=(~stated & ~outer).any(axis=1))
 
 
-def left_to_the_last(records: Records) -> dict[str, float]:
+def left_to_the_last(evidence: Evidence) -> dict[str, float]:
     """How much of an envelope is left for a value to someone who knows all others of its group.
 
     The mean share over all values whose group has a mean, of how many less than a tenth is left, and how many
     are known, because no other value that occurs at the instant fits; nothing without means. Bounds that no
     other member attains show the last value with or without a mean.
     """
-    published, run = records.published, records.run[records.released]
+    published, run = evidence.published, evidence.run[evidence.released]
     if published.mean is None:
         return {}
     width, size = published.high - published.low, group_sizes(published)
-    values = records.matrix[records.released][:, published.values]
+    values = evidence.matrix[evidence.released][:, published.values]
     shares = (values - published.low[run]) / np.where(width > 0, width, 1.0)[run]
     group = np.unique(published.group[run], return_inverse=True)[1]
     total = np.zeros((int(group.max(initial=-1)) + 1, shares.shape[1]))
@@ -208,11 +208,11 @@ def known_sides(evidence: Evidence) -> list[tuple[Floats, Floats, Floats]]:
 
 def bits_lost(evidence: Evidence) -> dict[str, float]:
     """What a published series loses on average, in bits, by quasi-identifier."""
-    records, lost = evidence.records, {}
-    for name in evidence.columns("quasi") if len(records.released) else ():
-        value, labels = evidence.original_column(name).codes[records.series.row], evidence.run_labels(name)
-        labelled = Coded(labels.codes[records.run[records.released]], labels.values)
-        lost[name] = evidence.bits_of(name, value[records.released], labelled, value)
+    lost = {}
+    for name in evidence.columns("quasi") if len(evidence.released) else ():
+        value, labels = evidence.original_column(name).codes[evidence.series.row], evidence.run_labels(name)
+        labelled = Coded(labels.codes[evidence.run[evidence.released]], labels.values)
+        lost[name] = evidence.bits_of(name, value[evidence.released], labelled, value)
     return lost
 
 
@@ -231,11 +231,10 @@ def shares_where(evidence: Evidence, where: Any) -> Floats:
 
 def owned_rows(evidence: Evidence) -> Callable[[Ints, Ints], Ints]:
     """A function of pairs of a series and a run: how many rows of the run are the same person's."""
-    records, column = evidence.records, evidence.private.original.roles.respondent
-    people = evidence.original_column(str(column))
-    person, size = people.codes[records.series.row].astype(np.int64), max(people.size, 1)
-    inside = records.released
-    keys = np.sort(records.run[inside] * size + person[inside])
+    people = evidence.original_column(str(evidence.private.original.roles.respondent))
+    person, size = people.codes[evidence.series.row].astype(np.int64), max(people.size, 1)
+    inside = evidence.released
+    keys = np.sort(evidence.run[inside] * size + person[inside])
 
     def rows_of(series: Ints, run: Ints) -> Ints:
         key = run * size + person[series]
@@ -250,18 +249,18 @@ def told_together(evidence: Evidence) -> dict[str, Posterior]:
     Every series leads to its cell, and the chance of a value is the product of its shares in these cells.
     Only people with one value in all their series count, and columns that were not changed for l.
     """
-    stated, records = evidence.release.manifest["series"], evidence.records
+    stated = evidence.release.manifest["series"]
     if not stated.get("several"):
         return {}
-    inside, rows = records.released, records.published.rows
+    inside, rows = evidence.released, evidence.published.rows
     column = evidence.original_column(str(evidence.private.original.roles.respondent))
-    _, person = np.unique(column.codes[records.series.row[inside]], return_inverse=True)
-    run, posteriors = records.run[inside], dict[str, Posterior]()
+    _, person = np.unique(column.codes[evidence.series.row[inside]], return_inverse=True)
+    run, posteriors = evidence.run[inside], dict[str, Posterior]()
     for name in columns_of(evidence.release, "sensitive"):
         if name in stated["perturbed"]:
             continue
         values = evidence.original_column(name)
-        code, size = values.codes[records.series.row[inside]].astype(np.int64), max(values.size, 1)
+        code, size = values.codes[evidence.series.row[inside]].astype(np.int64), max(values.size, 1)
         cell, value, count = distinct_pairs(run, code, size)
         begins = np.searchsorted(cell, np.arange(len(rows) + 1))
         # Every series with every value of its cell.

@@ -23,7 +23,6 @@ from timeveil.evidence.codes import Coded, Sides, align, column_of, differing, e
 from timeveil.evidence.published import columns_of
 from timeveil.models.series.evidence import ABSENT, Evidence, Symbols, encode_numbers
 from timeveil.models.series.judges.beside import check_against, check_contents
-from timeveil.models.series.judges.manifest import digits_of
 from timeveil.symbols import MOST_LEVELS
 
 _CLOSE = 1e-9  # a z-normalised value this near to a border may be on either side of it
@@ -155,7 +154,7 @@ def _check_envelopes(evidence: Evidence, group: Ints, findings: Findings) -> Non
     needed = "they and the stated rounding explain"
     findings.check(f"every envelope holds its series and is no wider than {needed}")
     runs, matrix = evidence.runs, evidence.series.matrix
-    digits = digits_of(evidence.release)
+    digits = evidence.release.manifest["parameters"]["round_outward"]
     groups, example = np.unique(runs.group, return_index=True)
     # The members of each published group, one group after the other.
     member = np.flatnonzero(np.isin(group, groups))

@@ -44,12 +44,7 @@ Interval: TypeAlias = tuple[Floats, Floats, Flags]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression over the instants of series; `instants` are those it names, in the order of time.
-
-    >>> ratio = Expression.read("(b - a) / `2005`", ["a", "b", "2005"])
-    >>> ratio.instants, ratio.value(np.array([[1.0, 7.0, 3.0]])).tolist()
-    (('a', 'b', '2005'), [2.0])
-    """
+    """An expression over the instants of series; `instants` are those it names, in the order of time."""
 
     text: str
     instants: tuple[str, ...]

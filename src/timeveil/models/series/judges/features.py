@@ -191,13 +191,6 @@ def feature(name: str) -> Feature:
     return FEATURES[name]
 
 
-def check_distance(name: object) -> str:
-    """The name of a distance."""
-    if not isinstance(name, str) or name not in DISTANCES:
-        raise bad(f"there is no distance called `{name}`", f"use one of {', '.join(DISTANCES)}")
-    return name
-
-
 def distances(name: str, z: Floats, like: Floats) -> Floats:
     """How far each row of z-normalised values is from one shape, or from that of the same row."""
     return _summed(name, z, z, like, nearest=True)

@@ -65,12 +65,6 @@ MANIFEST = checks.manifest_of(
 check_shape = partial(checks.check_shape, shape=MANIFEST)
 
 
-def digits_of(release: Release) -> int | None:
-    """The number of significant digits of the bounds, None if they are not rounded."""
-    digits: int | None = release.manifest["parameters"]["round_outward"]
-    return digits
-
-
 def check_columns(release: Release, findings: Findings) -> bool:
     """The table has the stated columns, each with its role and type, and no other."""
     findings.check("the table has exactly the columns, roles and types of the manifest")

@@ -22,7 +22,7 @@ from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.risk import withheld_by
-from timeveil.models.series.evidence import ABSENT, Evidence, Records
+from timeveil.models.series.evidence import ABSENT, Evidence
 from timeveil.models.series.judges.bands import Bands, Columns
 from timeveil.models.series.judges.beside import bits_lost, middles
 from timeveil.models.series.judges.features import DISTANCES, distances
@@ -105,25 +105,24 @@ class SeriesLoss(Shown):
 
 def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress = silent) -> SeriesLoss:
     """Compare a release with the original series in its ledger."""
-    records = evidence.records
-    published, released = records.published, records.released
-    values, levels = records.matrix[:, published.values], published.levels
-    losses, count = pattern_losses(records), max(len(released), 1)
+    published, released = evidence.published, evidence.released
+    values, levels = evidence.matrix[:, published.values], published.levels
+    losses, count = pattern_losses(evidence), max(len(released), 1)
     pattern_loss = float(losses.mean()) if len(losses) else None
     share, has_values = published.rows / count, bool(published.low.size)
     # The envelopes before they were rounded outward: those of the series of each group.
     number, sizes = published.group_sizes
-    group = np.append(number, ABSENT)[records.run]
+    group = np.append(number, ABSENT)[evidence.run]
     exact = widths(*envelopes(values, group)) if has_values else np.zeros(len(sizes))
     span = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
-    mean_error, truth = None if not has_values else 0.0, records.matrix[released][:, published.values]
+    mean_error, truth = None if not has_values else 0.0, evidence.matrix[released][:, published.values]
     if has_values and (size := float(np.abs(truth).mean())):
         guessed = published.rows @ middles(published) / count
         mean_error = float(np.abs(guessed - truth.mean(axis=0)).mean()) / size
     return SeriesLoss(
         rows=len(released),
-        suppressed=len(records.matrix) - len(released),
-        withheld_by=withheld_by(evidence, records.run == ABSENT, records.series.row),
+        suppressed=len(evidence.matrix) - len(released),
+        withheld_by=withheld_by(evidence, evidence.run == ABSENT, evidence.series.row),
         groups=len(sizes),
         cells=len(published.rows),
         value_loss=float(widths(published.low, published.high) @ share) if has_values else None,
@@ -133,8 +132,8 @@ def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress =
         pattern_loss=pattern_loss,
         level_mean=float(share @ levels.mean(axis=1)) if levels.size else None,
         level_min=int(levels.min()) if levels.size else None,
-        query_errors=_query_errors(records, pattern_loss, queries, seed, progress),
-        pattern_loss_by=other_losses(records),
+        query_errors=_query_errors(evidence, pattern_loss, queries, seed, progress),
+        pattern_loss_by=other_losses(evidence),
         bits=bits_lost(evidence),
     )
 
@@ -150,38 +149,38 @@ def widths(low: Floats, high: Floats) -> Floats:
     return np.asarray(largest[:, 0] * np.sqrt(np.square(part).mean(axis=1)))
 
 
-def pattern_losses(records: Records) -> Floats:
+def pattern_losses(evidence: Evidence) -> Floats:
     """Of each published series, the distance of its shape from the published one (eq. 3)."""
-    published, released = records.published, records.released
+    published, released = evidence.published, evidence.released
     if len(published.pattern) == 0:
         return np.zeros(0)
     shapes, losses = published.shapes()[:, published.pattern], np.empty(len(released))
     for start in range(0, len(released), _BLOCK):
         block = released[start : start + _BLOCK]
-        original = records.matrix[block][:, published.pattern]
-        losses[start : start + _BLOCK] = pattern_distance(original, shapes[records.run[block]])
+        original = evidence.matrix[block][:, published.pattern]
+        losses[start : start + _BLOCK] = pattern_distance(original, shapes[evidence.run[block]])
     return losses
 
 
-def other_losses(records: Records) -> dict[str, float]:
+def other_losses(evidence: Evidence) -> dict[str, float]:
     """The mean distance of shapes from the published ones, by other distances than the cosine."""
-    published, released = records.published, records.released
+    published, released = evidence.published, evidence.released
     if not len(published.pattern) or not len(released):
         return {}
     sampled = released[np.unique(np.linspace(0, len(released) - 1, MOST_COMPARED).astype(np.int64))]
-    z = z_normalised(records.matrix[sampled], published.center)[:, published.pattern]
-    shapes = published.shapes()[records.run[sampled]][:, published.pattern]
+    z = z_normalised(evidence.matrix[sampled], published.center)[:, published.pattern]
+    shapes = published.shapes()[evidence.run[sampled]][:, published.pattern]
     names = DISTANCES[1:] if z.shape[1] <= MOST_WARPED else ("euclidean",)
     return {name: float(distances(name, z, shapes).mean()) for name in names}
 
 
 def _query_errors(
-    records: Records, pattern_loss: float | None, queries: int, seed: int, progress: Progress
+    evidence: Evidence, pattern_loss: float | None, queries: int, seed: int, progress: Progress
 ) -> tuple[QueryError, ...]:
-    published = records.published
+    published = evidence.published
     if not queries or not len(published.rows):
         return ()
-    workload = Workload(records.matrix, ReleaseSummary.of(records), published.center, progress)
+    workload = Workload(evidence.matrix, ReleaseSummary.of(evidence), published.center, progress)
     rng, outcomes = np.random.default_rng(seed), dict[str, Outcome]()
     if len(published.values):
         outcomes["range"] = workload.ranges(queries, rng)
@@ -215,10 +214,10 @@ class ReleaseSummary:
     middle: Floats | None = None
 
     @classmethod
-    def of(cls, records: Records) -> ReleaseSummary:
-        p = records.published
+    def of(cls, evidence: Evidence) -> ReleaseSummary:
+        p = evidence.published
         middle = None if p.mean is None else middles(p)
-        return cls(p.rows, records.run, p.values, p.pattern, p.low, p.high, p.shapes()[:, p.pattern], middle)
+        return cls(p.rows, evidence.run, p.values, p.pattern, p.low, p.high, p.shapes()[:, p.pattern], middle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence import risk
+from timeveil.evidence.codes import fold
 from timeveil.models.series.evidence import Evidence, series_of
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
@@ -99,9 +100,8 @@ def _shares(codes: Ints, instants: int, k: int) -> tuple[float, float]:
     starts = np.unique(np.linspace(0, width - instants, PLACES).astype(int)) if size else ()
     shares = []
     for start in starts:
-        group = np.zeros(size, dtype=np.int64)
-        for column in codes[:, start : start + instants].T:
-            group = np.unique(group * (int(column.max()) + 1) + column, return_inverse=True)[1].ravel()
+        columns = codes[:, start : start + instants].T
+        group, _ = fold([(column, int(column.max()) + 1) for column in columns], size)
         people = np.bincount(group)[group]
         shares.append(((people == 1).mean(), (people < k).mean()))
     alone, below = np.mean(shares, axis=0) if shares else (0.0, 0.0)

@@ -22,10 +22,10 @@ from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.beside import MeanValue, mean_bounds, mean_of, middles, shares_where
 from timeveil.models.series.judges.expressions import Expression, Function, shares
 from timeveil.models.series.judges.features import (
+    DISTANCES,
     Differences,
     Range,
     bad,
-    check_distance,
     distance_bounds,
     distances,
     ends,
@@ -291,7 +291,9 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
 
 def _similar(published: Published, query: PatternSimilarity) -> Fit:
     features, tolerance = feature(query.features), number("tolerance", query.tolerance)
-    name = check_distance(query.distance)
+    name = query.distance
+    if not isinstance(name, str) or name not in DISTANCES:
+        raise bad(f"there is no distance called `{name}`", f"use one of {', '.join(DISTANCES)}")
     if name != "cosine" and query.features != "differences":
         message = f"the distance `{name}` compares values, and `features` applies to the cosine only"
         raise bad(message, 'leave {features} out, or use {distance="cosine"}')

@@ -18,7 +18,7 @@ from timeveil.evidence.published import check_row_order, columns_of, compared_ro
 from timeveil.models.series.evidence import GROUP, LEVEL, PATTERN, Evidence, Published, encode_numbers
 from timeveil.models.series.judges import beside, definition
 from timeveil.models.series.judges.definition import Cells, check_definition, too_long
-from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements, digits_of
+from timeveil.models.series.judges.manifest import check_columns, check_shape, check_statements
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
@@ -92,7 +92,7 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
             raise
         findings.expect(f"{error.facts['finding']}:unreadable", False, fault=error.message)
         return None
-    possible = _check_envelopes(digits_of(release), runs, findings)
+    possible = _check_envelopes(release.manifest["parameters"]["round_outward"], runs, findings)
     if possible:
         beside.check_steps(runs, findings)
     cells = _cells_of(runs)

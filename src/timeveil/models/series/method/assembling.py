@@ -138,7 +138,7 @@ def assemble(
         **partition.facts,
     }
     entries = _entries(collection, order, group, subgroup)
-    ledger = Ledger("series", entries, relation, quasi.mappings, facts)
+    ledger = Ledger("series", entries, relation, {each.name: each.mapping for each in quasi.ladders}, facts)
     return Release(promise, manifest, {"data": data}), ledger
 
 
@@ -149,10 +149,6 @@ def group_means(matrix: Matrix, group: Ints, low: Matrix, high: Matrix) -> Matri
     n + 1 steps from the lowest to the highest bound: then the others learn at most on which side of one point
     the last value is. The first and the last two steps are not published (dominance): there one member could
     have most of the distance of all from a bound. Where both bounds are equal the mean adds nothing.
-
-    >>> values, low, high = np.array([[0.0], [2.0], [2.5], [4.0]]), np.zeros((1, 1)), np.full((1, 1), 4.0)
-    >>> group_means(values, np.zeros(4, np.int64), low, high).tolist()
-    [[2.0]]
     """
     size = np.bincount(group[group >= 0])
     starts, means = np.cumsum(size) - size, np.full(low.shape, np.nan)
@@ -182,10 +178,8 @@ def _cells(partition: Partition, pattern: list[int]) -> tuple[Ints, Symbols, Sym
     used = np.flatnonzero(group >= 0)
     rank = np.zeros(len(used), np.int64)
     if pattern:
-        # Each row of bytes as one item, which sorts from its first byte on.
-        visible = np.ascontiguousarray(np.hstack([letters, levels])[used])
-        items = visible.view(np.dtype((np.void, visible.shape[1]))).ravel()
-        rank = np.unique(items, return_inverse=True)[1].astype(np.int64)
+        visible = np.hstack([letters, levels])[used]
+        rank = np.unique(visible, axis=0, return_inverse=True)[1].astype(np.int64).ravel()
     packed = rank * (int(group.max(initial=0)) + 1) + group[used]
     _, first, number = np.unique(packed, return_index=True, return_inverse=True)
     cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last

@@ -334,15 +334,11 @@ def _regions(partition: Partition, values: Floats, categories: Ints, l: int) -> 
 
 def _parts(rows: Ints, features: Floats, categories: Ints, minimum: int, l: int) -> list[Ints]:
     """Rows cut into parts of at least the minimum that hold l each."""
-    parts, waiting = list[Ints](), [rows]
-    while waiting:
-        part = waiting.pop()
-        left = _half(features[part], categories[part], minimum, l)
-        if left is None:
-            parts.append(part)
-        else:
-            waiting += [part[~left], part[left]]
-    return parts
+    left = _half(features[rows], categories[rows], minimum, l)
+    if left is None:
+        return [rows]
+    halves = rows[left], rows[~left]
+    return [part for half in halves for part in _parts(half, features, categories, minimum, l)]
 
 
 def _half(features: Floats, categories: Ints, minimum: int, l: int) -> Flags | None:

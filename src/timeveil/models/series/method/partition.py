@@ -75,22 +75,14 @@ def side_by_side(count: int, parts: Iterable[tuple[Ints, Partition]], name: str)
 
 
 def numbered_as_met(labels: Ints) -> tuple[Ints, Ints]:
-    """Labels numbered from 0 in the order they first come, and where each comes first.
-
-    >>> [numbers.tolist() for numbers in numbered_as_met(np.array([7, 3, 7]))]
-    [[0, 1, 0], [0, 1]]
-    """
+    """Labels numbered from 0 in the order they first come, and where each comes first."""
     _, first, label = np.unique(labels, return_index=True, return_inverse=True)
     # Sorting twice turns first positions into ranks.
     return np.argsort(np.argsort(first))[label], np.sort(first)
 
 
 def equal_before(labels: Ints) -> Ints:
-    """How many equal labels come before each.
-
-    >>> equal_before(np.array([7, 3, 7, 7])).tolist()
-    [0, 0, 1, 2]
-    """
+    """How many equal labels come before each."""
     order = np.argsort(labels, kind="stable")
     earlier = np.empty(len(labels), np.int64)
     earlier[order] = np.arange(len(labels)) - np.searchsorted(labels[order], labels[order])
@@ -98,12 +90,7 @@ def equal_before(labels: Ints) -> Ints:
 
 
 def runs_of(labels: Ints) -> tuple[Ints, Ints]:
-    """Rows label by label, in their order, and the bounds of each label; rows with -1 are left out.
-
-    >>> rows, bounds = runs_of(np.array([1, 0, -1, 1]))
-    >>> rows.tolist(), bounds.tolist()
-    ([1, 0, 3], [0, 1, 3])
-    """
+    """Rows label by label, in their order, and the bounds of each label; rows with -1 are left out."""
     order = np.argsort(labels, kind="stable")
     # Sorted labels have every -1 in front.
     order = order[np.searchsorted(labels[order], 0) :]

@@ -139,11 +139,6 @@ class Quasi:
             levels[ladder.name] = groups.listed_levels(ladder, labels)
         return attributes, levels
 
-    @property
-    def mappings(self) -> dict[str, pa.Table]:
-        """For the ledger: per column its values with their labels."""
-        return {ladder.name: ladder.mapping for ladder in self.ladders}
-
 
 def cut(matrix: Matrix, parameters: SeriesParameters, parts: int) -> Cut:
     """How series are cut into so many parts, or fewer if they would be too small."""

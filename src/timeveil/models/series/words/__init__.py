@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress
 from timeveil.evidence.codes import distinct_pairs, encode
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import Records
+from timeveil.models.series.evidence import Evidence
 from timeveil.models.series.judges.attack import SeriesBreach, attack
 from timeveil.models.series.judges.measure import TOLERANCE, SeriesLoss, measure
 from timeveil.models.series.judges.profile import SeriesProfile
@@ -57,14 +58,14 @@ class Facts(ReleaseFacts):
         """
         if self.ledger is None:
             return None
-        table, records = self.evidence.release.table, self.evidence.records
-        published, matrix = records.published, records.matrix
+        evidence, table = self.evidence, self.evidence.release.table
+        published, matrix = evidence.published, evidence.matrix
         sizes = published.group_sizes[1]
-        loss = measure(self.evidence, queries=0, seed=0)
+        loss = measure(evidence, queries=0, seed=0)
         packed = np.ascontiguousarray(matrix + 0.0).view(np.dtype((np.void, matrix.shape[1] * 8))).ravel()
         times = np.unique(packed, return_counts=True)[1]
         cell = np.repeat(np.arange(len(published.rows)), published.rows)
-        sensitive = {name: encode(table[name]) for name in columns_of(self.evidence.release, "sensitive")}
+        sensitive = {name: encode(table[name]) for name in columns_of(evidence.release, "sensitive")}
         commonest = dict[str, float]()
         for name, values in sensitive.items():
             owner, _, often = distinct_pairs(cell, values.codes, values.size)
@@ -77,7 +78,7 @@ class Facts(ReleaseFacts):
             "cell_sizes": (int(published.rows.min()), int(published.rows.max())),
             "commonest": commonest,
             "different": {name: values.size / max(len(cell), 1) for name, values in sensitive.items()},
-            "attained": _attained(records),
+            "attained": _attained(evidence),
         }
 
     def figures(self) -> list[tuple[str, Any]]:
@@ -95,10 +96,10 @@ class Facts(ReleaseFacts):
         return {**data, "run": dict(self.run), **(self.exposure or {})}
 
 
-def _attained(records: Records) -> float:
+def _attained(evidence: Evidence) -> float:
     """Share of bounds that a member has exactly."""
-    published, released = records.published, records.released
-    run, values = records.run[released], records.matrix[released][:, published.values]
+    published, released = evidence.published, evidence.released
+    run, values = evidence.run[released], evidence.matrix[released][:, published.values]
     starts = np.flatnonzero(np.diff(published.group[run], prepend=-1))
     ends = (np.minimum, published.low), (np.maximum, published.high)
     attained = np.array([side.reduceat(values, starts) == bounds[run[starts]] for side, bounds in ends])
@@ -138,16 +139,13 @@ def profile_summary(risk: SeriesProfile, source: str, _known: Sequence[str] = ()
     verdict = f"holds: {risk.k} series share every value at every instant."
     if not risk.already_anonymous:
         verdict = f"not yet {risk.k}-anonymous: the table shows how many series are alone or nearly so."
-    lines = {each.digits: list[float]() for each in risk.known}
-    for each in risk.known:
-        lines[each.digits].append(each.alone)
-    rows_of_table = [(_precision(digits), *shares) for digits, shares in lines.items()]
+    lines = groupby(risk.known, key=lambda each: _precision(each.digits))
+    rows_of_table = [(precision, *(each.alone for each in line)) for precision, line in lines]
     head = ("values known", *(counted(number, "instant") for number in instants))
     table = Table("Share of series that are the only one with the values known", head, rows_of_table)
-    known = (
-        (counted(each.instants, "instant"), _precision(each.digits), each.below_k) for each in risk.known
-    )
-    bars = {f"{number}, {precision}": below for number, precision, below in known}
+    bars = {
+        f"{counted(each.instants, 'instant')}, {_precision(each.digits)}": each.below_k for each in risk.known
+    }
     picture = bar_chart(
         f"Series that fewer than {risk.k} share",
         "Share of series, by how many neighbouring instants are known and how precisely.",

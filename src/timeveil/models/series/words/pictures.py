@@ -83,8 +83,7 @@ def groups_of(evidence: Evidence, numbers: Sequence[int], *, private: bool) -> l
         subgroups = []
         for run in runs.tolist():
             line = fitted(published.shapes([run])[0], low, high)
-            records = evidence.records if private else None
-            originals = records.matrix[records.run == run] if records else np.empty((0, published.size))
+            originals = evidence.matrix[evidence.run == run] if private else np.empty((0, published.size))
             letters = to_letters(published.symbols[run])
             subgroups.append(Subgroup(int(published.rows[run]), letters, line, originals))
         groups.append(Group(number, int(published.rows[runs].sum()), low, high, tuple(subgroups)))
