@@ -58,7 +58,6 @@ class Patterns:
 
     @property
     def instants(self) -> tuple[str, ...]:
-        """Those of series."""
         return tuple(self.manifest["patterns"]["instants"] or ())
 
     @property
@@ -78,7 +77,6 @@ class Patterns:
 
     @cached_property
     def number_of(self) -> dict[str, int]:
-        """The number of each item by its name."""
         return {name: number for number, name in enumerate(self.names)}
 
     @cached_property
@@ -107,7 +105,6 @@ class Patterns:
         return [self.number_of.get(item) for item in items]
 
     def overlap(self, items: Sequence[int]) -> Ints:
-        """How many of these items each pattern has."""
         hits = np.isin(self.items, np.array(list(items), dtype=np.int64))
         sums = np.concatenate([[0], np.cumsum(hits)])
         overlap: Ints = sums[self.starts[1:]] - sums[self.starts[:-1]]

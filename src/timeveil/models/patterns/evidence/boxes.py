@@ -66,7 +66,6 @@ class Channels:
             yield self.size[block], members
 
     def groups(self) -> Iterator[tuple[list[int], list[int]]]:
-        """The present and absent items of one group after the other."""
         for present, absent in zip(self.present, self.absent, strict=True):
             yield present[present >= 0].tolist(), absent[absent >= 0].tolist()
 

@@ -47,7 +47,6 @@ class Baskets:
 
     @property
     def owners(self) -> Ints:
-        """The row of each item."""
         return np.repeat(np.arange(self.rows), np.diff(self.starts))
 
     def bits(self, size: int) -> Words:

@@ -67,7 +67,6 @@ class Family:
         return self.levels[1][:, 0] if len(self.levels) > 1 else np.zeros(0, dtype=np.int64)
 
     def numbers(self, length: int) -> slice:
-        """The numbers of the sets of one length."""
         return slice(int(self.offsets[length]), int(self.offsets[length + 1]))
 
     def supports(self, length: int) -> Ints:
@@ -102,7 +101,6 @@ class Family:
         return _find(self._keys, lines, self.size)
 
     def find_set(self, items: Sequence[int]) -> int | None:
-        """The number of a set of items, None if it is not in the family."""
         number = int(self.find(np.array([sorted(items)], dtype=np.int64))[0])
         return None if number < 0 else number
 
@@ -126,7 +124,6 @@ class Family:
 
     @cached_property
     def is_maximal(self) -> Flags:
-        """Sets that are part of no other."""
         maximal = np.ones(self.number, dtype=bool)
         for drop in self.drops:
             maximal[drop] = False

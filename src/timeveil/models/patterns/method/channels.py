@@ -156,7 +156,6 @@ class Boxes:
 
     @property
     def cells(self) -> int:
-        """Number of cells of each box."""
         return math.prod(width + 1 for width in self.widths)
 
     def units(self) -> Iterator[tuple[int, int, int]]:

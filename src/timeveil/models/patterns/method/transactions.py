@@ -75,7 +75,6 @@ class Sets(NamedTuple):
 
     @property
     def owners(self) -> Ints:
-        """The set that each item belongs to."""
         return np.repeat(np.arange(len(self.bounds) - 1), self.lengths)
 
     def take(self, which: Ints) -> Sets:

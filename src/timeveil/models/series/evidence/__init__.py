@@ -90,7 +90,6 @@ class Published:
         return math.sqrt(max(self.size - 1, 0)) + (self.center == "median")
 
     def index_of(self, names: Sequence[str]) -> Ints:
-        """The index of each of these instants."""
         for name in names:
             if name not in self.instants:
                 hint = f"use {', '.join(self.instants[:12])}{', ...' if self.size > 12 else ''}"
@@ -195,7 +194,6 @@ class Evidence(LabelledEvidence):
         return series_of(self.private.original, self.release.manifest["parameters"].get("fill"))
 
     def run_labels(self, name: str) -> Coded:
-        """The label of each run in a generalised column."""
         labels, rows = self.released_column(name), self.runs.rows
         return Coded(labels.codes[np.cumsum(rows) - rows], labels.values)
 
@@ -226,7 +224,6 @@ class Evidence(LabelledEvidence):
 
     @property
     def matrix(self) -> Floats:
-        """The values of the series, a row each."""
         return self.series.matrix
 
     @cached_property

@@ -32,7 +32,6 @@ class Series:
     instants: tuple[str, ...]
 
     def has_instants(self, names: Sequence[str]) -> bool:
-        """Whether these are the names of the instants, in order."""
         return [without_zeros(name) for name in names] == list(self.instants)
 
 

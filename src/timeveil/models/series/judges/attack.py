@@ -315,7 +315,6 @@ class Boxes:
         return Boxes(*(np.hstack(pair) for pair in zip(sides, added, strict=True)))
 
     def counts(self, people: Ints) -> Ints:
-        """How many boxes fit each of these people."""
         counts: Ints = np.zeros(len(people), dtype=np.int64)
         for person, _ in self.fits(people):
             counts += np.bincount(person, minlength=len(people))

@@ -29,7 +29,6 @@ SENTENCES: Mapping[str, str] = {
     "labels": "{values:value} of `{name}` published under a label that does not contain it",
     "levels": "{labels:label} of `{name}` listed in the manifest and not published, or listed twice",
     "mean:step": "{rows:row} with a mean that is not a step between its bounds, or one too near to a bound",
-    "mean:unreadable": "{fault}",
     "mean-differs": "{groups:group} with a mean that is not that of its series",
     "mean-missing": "{groups:group} without a mean that its series allow",
 }

@@ -165,9 +165,8 @@ def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> An
 def _refuse_foreign(node: ast.AST, text: str) -> None:
     """Anything that is not arithmetic, by what it is called in Python's grammar."""
     if isinstance(node, ast.Constant):
-        number = node.value
-        is_bool, largest = isinstance(number, bool), sys.float_info.max
-        if isinstance(number, int | float) and not is_bool and abs(number) <= largest:
+        number = None if isinstance(node.value, bool) else node.value
+        if isinstance(number, int | float) and abs(number) <= sys.float_info.max:
             return
         raise bad(f"`{text}` has a constant that is not a finite number", _HINT)
     if isinstance(node, ast.Load | ast.Name | ast.BinOp | ast.UnaryOp) or type(node) in _OPERATIONS:

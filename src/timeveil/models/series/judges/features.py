@@ -55,7 +55,6 @@ class Feature:
         return steps / max(float(steps @ steps), 1e-300)
 
     def value(self, instants: Names, key: Any, z: Floats) -> Floats:
-        """The feature of each row of z-normalised values."""
         weights = self.weights(instants, key)
         used = np.flatnonzero(weights)
         return z[:, used] @ weights[used]

@@ -24,7 +24,7 @@ _SMALLEST, _LARGEST = 1e-300, 1e300
 SENTENCES: Mapping[str, str] = {
     **definition.SENTENCES,
     **beside.SENTENCES,
-    **dict.fromkeys(("columns:unreadable", "group:unreadable", "pattern:unreadable"), "{fault}"),
+    **{f"{part}:unreadable": "{fault}" for part in ("columns", "group", "mean", "pattern")},
     "cell-below-p": "{below:cell} with fewer than {least} rows; the smallest has {smallest}",
     "columns:group": f"column `{GROUP}` is not stated to hold whole numbers of 32 bits",
     "columns:head": "the first columns are not group, bounds of each instant, pattern and level",

@@ -330,7 +330,6 @@ class Scores:
 
 
 def _lowest_of_others(values: Floats, bounds: Ints, run: Ints) -> Floats:
-    """Per row the lowest values of the others of its run."""
     # The lowest of the others is that of the run, except for the one row that alone attains it.
     lowest: Floats = np.minimum.reduceat(values, bounds[:-1])[run]
     reached = values == lowest

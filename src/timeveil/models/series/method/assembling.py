@@ -172,15 +172,13 @@ def _cells(partition: Partition, pattern: list[int]) -> tuple[Ints, Symbols, Sym
     different groups may share a rank.
     """
     letters, levels = ASCII[partition.symbols[:, pattern]], partition.levels[:, pattern]
-    group = np.full(len(letters), -1, np.int64)
-    inside = partition.subgroup >= 0
-    group[partition.subgroup[inside]] = partition.group[inside]
-    used = np.flatnonzero(group >= 0)
+    used, member = np.unique(partition.subgroup, return_index=True)
+    used, group = used[used >= 0], partition.group[member[used >= 0]]
     rank = np.zeros(len(used), np.int64)
     if pattern:
         visible = np.hstack([letters, levels])[used]
         rank = np.unique(visible, axis=0, return_inverse=True)[1].astype(np.int64).ravel()
-    packed = rank * (int(group.max(initial=0)) + 1) + group[used]
+    packed = rank * (int(group.max(initial=0)) + 1) + group
     _, first, number = np.unique(packed, return_index=True, return_inverse=True)
     cell = np.full(len(letters) + 1, -1, np.int64)  # a suppressed series, -1, reads the last
     cell[used] = number

@@ -120,8 +120,6 @@ def by_values(rows: Matrix) -> tuple[Ints, Ints]:
     runs = _equal_runs(rows[order, :1])
     # The first column settles nearly all; only rows that tie there are sorted by every column.
     tied = np.flatnonzero(np.bincount(runs)[runs] > 1)
-    if len(tied) == 0:
-        return order, runs
     # In the order of the input, so that the stable sort leaves equal rows in it.
     unsettled = np.sort(order[tied])
     order[tied] = unsettled[np.lexsort(rows[unsettled].T[::-1])]
@@ -129,7 +127,6 @@ def by_values(rows: Matrix) -> tuple[Ints, Ints]:
 
 
 def _equal_runs(rows: Matrix) -> Ints:
-    """Sorted rows numbered so that equal ones share a number."""
     return np.append(0, np.cumsum((rows[1:] != rows[:-1]).any(axis=1)))
 
 

@@ -117,7 +117,6 @@ class Quasi:
             self._paths.append(ladder.paths(attributes[name]))
 
     def regions(self, rows: Ints, k: int) -> Ints:
-        """The region of each of these series, from 0."""
         region = np.zeros(len(rows), np.int64)
         paths = [path[:, rows] for path in self._paths]
         parts = groups.partition(paths, region, REGION * k, 1, range(len(paths))) if paths else ()
