@@ -51,7 +51,7 @@ def series_of(original: Relation, fill: str | None) -> Series:
         gaps = int((~complete).sum())
         raise mismatch(f"{gaps:,} series of the original have gaps, and no way to fill them is stated")
     number = np.where(complete, np.cumsum(complete) - 1, ABSENT)
-    of_row = np.where(of_row >= 0, number[of_row], ABSENT) if len(number) else np.full(len(of_row), ABSENT)
+    of_row = np.append(number, ABSENT)[of_row]  # a row of no series, -1, reads the last
     row = np.zeros(int(complete.sum()), dtype=np.int64)
     row[of_row[of_row >= 0]] = np.flatnonzero(of_row >= 0)
     return Series(matrix[complete], of_row, row, instants)

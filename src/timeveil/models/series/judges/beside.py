@@ -75,11 +75,8 @@ def mean_bounds(published: Published) -> Bounds:
     if published.mean is None:
         return low, high
     half = (0.5 + _ROUNDING) * (high - low) / group_sizes(published)[:, None]
-    stated = np.isfinite(published.mean)
-    return (
-        np.where(stated, np.maximum(published.mean - half, low), low),
-        np.where(stated, np.minimum(published.mean + half, high), high),
-    )
+    # Of nan, a mean that was held back, the bound remains.
+    return np.fmax(published.mean - half, low), np.fmin(published.mean + half, high)
 
 
 def mean_of(published: Published, low: Floats, middle: Floats, high: Floats) -> Estimate:
