@@ -13,7 +13,7 @@ from tests.effort import some
 from tests.oracles import series_queries as oracle
 
 from timeveil.judging import answer
-from timeveil.models.series.judges.estimate import estimate_patterns, estimate_ranges, scaling
+from timeveil.models.series.judges.estimate import Scaling, estimate_patterns, estimate_ranges
 from timeveil.models.series.judges.query import Complex, PatternRange, PatternSimilarity, RangeCount
 
 FEW = settings(max_examples=some(80), deadline=None)
@@ -231,7 +231,7 @@ def test_the_two_variable_program_is_solved_as_by_a_general_solver(seed):
     below, above = z - rng.exponential(size=size) * rng.integers(0, 2), z + rng.exponential(size=size)
     low[rng.random(size) < 0.2], high[rng.random(size) < 0.2] = -np.inf, np.inf
     span = max(float(max(high) - min(low)), 2.1 * deviation)
-    scale = scaling(*(side[None, :] for side in (low, high, below, above)), span=np.array([span]))
+    scale = Scaling(*(side[None, :] for side in (low, high, below, above)), span=np.array([span]))
     target = np.sort(rng.normal(size=2))
     found = scale.between(target[:1], target[1:])
     sides = low, high, below, above

@@ -20,7 +20,7 @@ def seated(seed: int, count: int = 60, instants: int = 5) -> Seats:
     matrix[rng.random(count) < 0.1] = 1.0
     series = Series.of(matrix, "mean", Representation(instants))
     layout, _ = start(series, 6, 3, 1.0, lambda doing, share: None)
-    return Seats.of(series.take(layout.order), layout, np.zeros(count, np.int64))
+    return Seats(series.take(layout.order), layout, np.zeros(count, np.int64))
 
 
 def loss(seats: Seats, price: float) -> float:

@@ -8,7 +8,6 @@ as many as it occurs more often than n / l (Shou et al. 2013, §5.4).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from statistics import NormalDist
 from typing import Any
@@ -21,7 +20,7 @@ from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import Coded, Sides, align, column_of, differing, encode, fold_both
 from timeveil.evidence.published import columns_of
-from timeveil.models.series.evidence import ABSENT, Evidence, Symbols, encode_numbers
+from timeveil.models.series.evidence import ABSENT, Evidence, Published, encode_numbers
 from timeveil.models.series.judges.beside import check_against, check_contents
 from timeveil.symbols import MOST_LEVELS
 
@@ -54,18 +53,20 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Cells:
     """The rows of one group with one pattern at one level are a cell, numbered from 0 in order of appearance.
 
     `of_row` is the cell of each row; the other arrays have an entry per cell.
     """
 
-    of_row: Ints
-    group: Ints
-    rows: Ints
-    symbols: Symbols
-    levels: Symbols
+    def __init__(self, runs: Published) -> None:
+        keys = np.column_stack([runs.group, runs.symbols, runs.levels])
+        _, first, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        number, example = np.argsort(order)[cell.ravel()], first[order]
+        self.rows = np.bincount(number, weights=runs.rows, minlength=len(example)).astype(np.int64)
+        self.of_row, self.group = np.repeat(number, runs.rows), runs.group[example]
+        self.symbols, self.levels = runs.symbols[example], runs.levels[example]
 
 
 def check_definition(evidence: Evidence, cells: Cells, findings: Findings) -> None:

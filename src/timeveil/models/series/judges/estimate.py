@@ -19,7 +19,6 @@ further. Of symbols that overlap an envelope equally, that nearest to the middle
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -178,7 +177,7 @@ def _scaled(low: Floats, high: Floats, below: Floats, above: Floats, center: str
     middle = np.mean if center == "mean" else np.median
     added = middle(low, axis=1), middle(high, axis=1), np.zeros(len(low)), np.zeros(len(low))
     low, high, below, above = map(np.column_stack, zip((low, high, below, above), added, strict=True))
-    return scaling(low, high, below, above, span=high.max(axis=1) - low.min(axis=1))
+    return Scaling(low, high, below, above, span=high.max(axis=1) - low.min(axis=1))
 
 
 def _balanced(low: Floats, high: Floats, below: Floats, above: Floats, scale: Scaling) -> Bounds:
@@ -204,22 +203,27 @@ def _others(part: Floats) -> Floats:
     return np.where(endless > 0, np.nan, parts.sum(axis=1, keepdims=True) - parts)
 
 
-@dataclass(frozen=True, slots=True)
 class Scaling:
     """What is known of each series, on one scale: value = `shift` + `unit` * scaled value.
 
-    The deviation is between `least` and `most`; where `possible` is false, the release contradicts itself.
+    The values of a series are within a stretch of length `span`; bounds may be infinite. The deviation is
+    between `least` and `most`; where `possible` is false, the release contradicts itself.
     """
 
-    low: Floats
-    high: Floats
-    below: Floats
-    above: Floats
-    shift: Floats
-    unit: Floats
-    least: Floats
-    most: Floats
-    possible: Flags
+    def __init__(self, low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> None:
+        bounds = np.concatenate([low, high], axis=1)
+        finite = np.isfinite(bounds)
+        number = np.maximum(finite.sum(axis=1), 1)
+        self.shift = np.where(finite, bounds / number[:, None], 0.0).sum(axis=1)
+        unit = np.where(finite, np.abs(bounds - self.shift[:, None]), 0.0).max(axis=1, initial=0.0)
+        self.unit = np.where(unit > 0, unit, np.maximum(np.abs(self.shift), 1.0))
+        # On this scale bounds are of size 1, so that one tolerance fits all series.
+        low, high = ((part - self.shift[:, None]) / self.unit[:, None] for part in (low, high))
+        self.low, self.high, self.below, self.above = low - _TINY, high + _TINY, below, above
+        self.least, self.possible = _newton(self.low, self.high, below, above, 0.0)
+        most, _ = _newton(self.low, self.high, below, above, _ENDLESS)
+        most = np.where(most < _ENDLESS, most, np.inf)
+        self.most = np.maximum(np.minimum(most, span / 2 / self.unit + _TINY), self.least)
 
     def between(self, below: Floats, above: Floats) -> Bounds:
         """The lowest and highest value of each series where z is in [below, above], rounding allowed for."""
@@ -230,24 +234,6 @@ class Scaling:
         side = np.array([[-1.0], [1.0]])
         least, most = np.where(self.possible, bounds + side * room, side * np.inf)
         return least, most
-
-
-def scaling(low: Floats, high: Floats, below: Floats, above: Floats, span: Floats) -> Scaling:
-    """The scaling of series whose values are within a stretch of length `span`; bounds may be infinite."""
-    bounds = np.concatenate([low, high], axis=1)
-    finite = np.isfinite(bounds)
-    number = np.maximum(finite.sum(axis=1), 1)
-    shift = np.where(finite, bounds / number[:, None], 0.0).sum(axis=1)
-    unit = np.where(finite, np.abs(bounds - shift[:, None]), 0.0).max(axis=1, initial=0.0)
-    unit = np.where(unit > 0, unit, np.maximum(np.abs(shift), 1.0))
-    # On this scale bounds are of size 1, so that one tolerance fits all series.
-    low, high = ((part - shift[:, None]) / unit[:, None] for part in (low, high))
-    low, high = low - _TINY, high + _TINY
-    least, possible = _newton(low, high, below, above, 0.0)
-    most, _ = _newton(low, high, below, above, _ENDLESS)
-    most = np.where(most < _ENDLESS, most, np.inf)
-    most = np.maximum(np.minimum(most, span / 2 / unit + _TINY), least)
-    return Scaling(low, high, below, above, shift, unit, least, most, possible)
 
 
 def _newton(low: Floats, high: Floats, below: Floats, above: Floats, start: float) -> tuple[Floats, Flags]:

@@ -42,18 +42,13 @@ Interval: TypeAlias = tuple[Floats, Floats, Flags]
 """Per row the lowest and highest value, and whether there surely is one."""
 
 
-@dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression over the instants of series; `instants` are those it names, in the order of time."""
+    """An expression over the instants of series; `instants` are those it names, in the order of time.
 
-    text: str
-    instants: tuple[str, ...]
-    _tree: ast.expr
-    _names: Mapping[str, int]
+    Anything but arithmetic of instants is refused.
+    """
 
-    @classmethod
-    def read(cls, text: object, instants: Sequence[str]) -> Expression:
-        """Parse an expression; anything but arithmetic of instants is refused."""
+    def __init__(self, text: object, instants: Sequence[str]) -> None:
         if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
             raise bad(f"an expression is not a text of 1 to {LONGEST} characters", _HINT)
         quoted, plain = re.findall("`([^`]*)`", text), re.sub("`[^`]*`", "", text)
@@ -85,8 +80,8 @@ class Expression:
                 raise bad(f"`{name}` in `{text}` is not an instant", hint, "column-missing")
         if not named:
             raise bad(f"`{text}` names no instant", _HINT)
-        used = tuple(name for name in instants if name in named.values())
-        return cls(text, used, tree, {word: used.index(name) for word, name in named.items()})
+        self._tree, self.instants = tree, tuple(name for name in instants if name in named.values())
+        self._names = {word: self.instants.index(name) for word, name in named.items()}
 
     def value(self, values: Floats) -> Floats:
         """Nan where there is none."""

@@ -3,7 +3,7 @@
 The outsider knows neighbouring instants of a series, each rounded to some digits, at up to 20 places.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence import risk
-from timeveil.evidence.codes import fold
+from timeveil.evidence.codes import encode, fold
 from timeveil.models.series.evidence import Evidence, series_of
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
@@ -66,23 +66,17 @@ class SeriesProfile:
 def profile(relation: Relation, values: Mapping[str, Any]) -> SeriesProfile:
     """Compare the series at one, two, three and all instants."""
     k = SeriesParameters.table()["k"].check(values.get("k", SeriesParameters.table()["k"].example))
-    series = series_of(relation, "drop")
-    matrix = series.matrix
+    matrix = series_of(relation, "drop").matrix
     size, width = matrix.shape
     knowledge = []
     for digits in DIGITS:
-        codes = np.zeros(matrix.shape, np.int64)
-        for number, column in enumerate(matrix.T if size else ()):
-            codes[:, number] = _codes(column, digits)
-        for instants in dict.fromkeys(min(number, width) for number in (1, 2, 3, width)):
-            alone, below = _shares(codes, instants, k)
-            knowledge.append(Knowledge(instants, digits, alone, below))
-    everyone = int(series.of_row.max(initial=-1)) + 1
+        columns = [_codes(column, digits) for column in matrix.T] if size else []
+        numbers = dict.fromkeys(min(number, width) for number in (1, 2, 3, width))
+        knowledge += [Knowledge(number, digits, *_shares(columns, number, k)) for number in numbers]
     people = relation.rows
     if not relation.roles.series:
-        column = relation.table[relation.respondent].combine_chunks().dictionary_encode()
-        people = len(np.unique(np.asarray(column.indices)))
-    return SeriesProfile(k, size, max(people - everyone, 0), width, tuple(knowledge))
+        people = encode(relation.table[relation.respondent]).size
+    return SeriesProfile(k, size, people - size, width, tuple(knowledge))
 
 
 def _codes(column: Floats, digits: int | None) -> Ints:
@@ -95,13 +89,12 @@ def _codes(column: Floats, digits: int | None) -> Ints:
     return np.unique(column, return_inverse=True)[1].ravel()
 
 
-def _shares(codes: Ints, instants: int, k: int) -> tuple[float, float]:
-    size, width = codes.shape
-    starts = np.unique(np.linspace(0, width - instants, PLACES).astype(int)) if size else ()
+def _shares(columns: Sequence[Ints], instants: int, k: int) -> tuple[float, float]:
+    starts = np.unique(np.linspace(0, len(columns) - instants, PLACES).astype(int)) if columns else ()
     shares = []
     for start in starts:
-        columns = codes[:, start : start + instants].T
-        group, _ = fold([(column, int(column.max()) + 1) for column in columns], size)
+        known = columns[start : start + instants]
+        group, _ = fold([(codes, int(codes.max()) + 1) for codes in known], len(known[0]))
         people = np.bincount(group)[group]
         shares.append(((people == 1).mean(), (people < k).mean()))
     alone, below = np.mean(shares, axis=0) if shares else (0.0, 0.0)

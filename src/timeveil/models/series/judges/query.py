@@ -138,8 +138,9 @@ def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Est
         fits = fits * shares_where(evidence, counted.where)
     value, low, high = (float(published.rows @ part) for part in fits)
     listed = evidence.release.table.filter(np.repeat(fits[2] > 0, published.rows)) if rows else None
+    withheld = evidence.release.manifest["counts"]["suppressed"]
     # A reconstructed shape need not have mean 0 and deviation 1, so it may fit where no series can.
-    return Estimate(min(max(value, low), high), low=low, high=high + published.suppressed, rows=listed)
+    return Estimate(min(max(value, low), high), low=low, high=high + withheld, rows=listed)
 
 
 def _fits(published: Published, query: SeriesQuery) -> Fit:
@@ -187,7 +188,7 @@ def _by_expression(published: Published, query: ExpressionRange) -> Fit:
     every = tuple(published.instants[place] for place in published.values)
     for key, span in query.ranges.items():
         how = query.functions.get(key, key)
-        asked = Function(every, how) if callable(how) else Expression.read(how, published.instants)
+        asked = Function(every, how) if callable(how) else Expression(how, published.instants)
         questions.append((asked, *ends(f"`{key}`", span)))
     names = list(dict.fromkeys(name for expression, _, _ in questions for name in expression.instants))
     low, high = envelopes_at(published, published.index_of(names))

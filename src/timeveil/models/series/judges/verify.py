@@ -95,23 +95,13 @@ def _check_tables(evidence: Evidence, findings: Findings) -> Cells | None:
     possible = _check_envelopes(release.manifest["parameters"]["round_outward"], runs, findings)
     if possible:
         beside.check_steps(runs, findings)
-    cells = _cells_of(runs)
+    cells = Cells(runs)
     _check_counts(evidence, runs, cells, findings)
     _check_groups(release, runs, findings)
     beside.check_shown(evidence, findings)
     _check_values(release, cells, findings)
     check_row_order(release, [GROUP], findings)
     return cells if possible else None
-
-
-def _cells_of(runs: Published) -> Cells:
-    keys = np.column_stack([runs.group, runs.symbols, runs.levels])
-    _, first, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number, example = np.argsort(order)[cell.ravel()], first[order]
-    rows = np.bincount(number, weights=runs.rows, minlength=len(example)).astype(np.int64)
-    of_row = np.repeat(number, runs.rows)
-    return Cells(of_row, runs.group[example], rows, runs.symbols[example], runs.levels[example])
 
 
 def _check_envelopes(digits: int | None, runs: Published, findings: Findings) -> bool:

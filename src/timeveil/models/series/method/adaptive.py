@@ -21,7 +21,7 @@ about 0.7 * p / level, in deviations. So the level is at most p + 1, and p has t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def _improved(
     partition = _with_patterns(series, layout, alphabet, weight, unit)
     if not parameters.effort:
         return partition
-    seats = Seats.of(series.take(layout.order), layout, kinds[layout.order])
+    seats = Seats(series.take(layout.order), layout, kinds[layout.order])
     # `refine` adds up lengths of gaps, which are widths times the root of the number of instants.
     price = weight * unit * np.sqrt(series.values.shape[1])
     done = refine(seats, alphabet, price, parameters.effort, np.random.default_rng(0), progress)
@@ -140,7 +140,6 @@ def _with_patterns(
 # length of a leaf, times the instants.
 
 
-@dataclass(slots=True)
 class Seats:
     """Series in the seats of a layout, subgroup by subgroup; a swap exchanges what is in two seats.
 
@@ -148,23 +147,12 @@ class Seats:
     constant series preserve each other. Only series of one `kind` swap, so its number in a cell stays.
     """
 
-    values: Floats
-    shapes: Floats
-    positions: Floats
-    features: Floats
-    row: Ints
-    layout: Layout
-    subgroup: Ints
-    group: Ints
-    kind: Ints
-
-    @classmethod
-    def of(cls, series: Series, layout: Layout, kind: Ints) -> Seats:
-        shapes = np.column_stack([series.shapes, series.flat])
-        positions = np.minimum(series.positions, BELOW_ONE).astype(np.float32)
-        features, subgroup = layout.features[layout.order], layout.subgroup
-        row, group = np.arange(len(subgroup)), layout.parent[subgroup]
-        return cls(series.values, shapes, positions, features, row, layout, subgroup, group, kind)
+    def __init__(self, series: Series, layout: Layout, kind: Ints) -> None:
+        self.values, self.layout, self.kind = series.values, layout, kind
+        self.shapes = np.column_stack([series.shapes, series.flat])
+        self.positions = np.minimum(series.positions, BELOW_ONE).astype(np.float32)
+        self.features, self.subgroup = layout.features[layout.order], layout.subgroup
+        self.row, self.group = np.arange(len(self.subgroup)), layout.parent[self.subgroup]
 
     def swap(self, first: Ints, second: Ints) -> None:
         """Exchange what is in these seats, pair by pair; no seat comes twice."""
