@@ -46,7 +46,7 @@ INPUTS: dict[str, tuple[Callable[[], pa.Table], str]] = {
         "sanitize-patterns --respondent basket --item item --min-support 0.2 --k 3",
     ),
 }
-LINKS = {"time": "people_of", "stream": "journeys", "series": "series_of", "patterns": "read_original"}
+LINKS = {"time": "people_of", "stream": "journeys", "series": "Series", "patterns": "read_original"}
 """What links a release of each model with its original."""
 
 Opened = Callable[[], AbstractContextManager[dict[str, int]]]

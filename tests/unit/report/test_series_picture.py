@@ -17,7 +17,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.errors import InputError, ParameterError
 from timeveil.models.series.evidence import Evidence
-from timeveil.models.series.words.pictures import PRIVATE, fitted, groups_of, overview, release_picture
+from timeveil.models.series.words.pictures import PRIVATE, Group, fitted, overview, release_picture
 from timeveil.reading.collection import read_series
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -113,14 +113,14 @@ def test_with_the_ledger_the_originals_are_in_it_and_it_says_so() -> None:
     svg = drawn(made(), group=1, ledger=original())
     assert len(found(svg, "original")) == 4
     assert svg.count(PRIVATE) == 2
-    (group,) = groups_of(Evidence(made(), original()), [1], private=True)
+    group = Group(Evidence(made(), original()), 1, private=True)
     rising, falling = group.subgroups
     assert rising.originals.tolist() == [[0, 1, 2], [1, 2, 3]]
     assert falling.originals.tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
 def test_instants_that_are_not_published_are_gaps() -> None:
-    (group,) = groups_of(Evidence(made(values=["a", "c"], pattern=["a", "b<&"])), [1], private=False)
+    group = Group(Evidence(made(values=["a", "c"], pattern=["a", "b<&"])), 1, private=False)
     assert np.isnan(group.low).tolist() == [False, True, False]
     assert np.isnan(group.subgroups[0].line).tolist() == [False, False, True]
     svg = drawn(made(values=["a", "c"], pattern=["a", "b<&"]), group=1)

@@ -4,10 +4,9 @@ Every pattern is a list of known items in order, at most one of each instant; no
 are in the order of their length and then of their items, the empty pattern first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +32,6 @@ def _stated(section: str, name: str) -> property:
     return property(lambda patterns: patterns.manifest[section][name])
 
 
-@dataclass(frozen=True)
 class Patterns:
     """The rows of a pattern release: each has the next `lengths` of `items`, and `support` people.
 
@@ -41,20 +39,45 @@ class Patterns:
     the table; only where there are some, an item may be unknown (-1).
     """
 
-    manifest: Mapping[str, Any]
-    names: tuple[str, ...]
-    kinds: int
-    lengths: Ints
-    items: Ints
-    support: Ints
-    faults: tuple[Fault, ...] = ()
-
     method = _stated("parameters", "method")
     virtual = _stated("counts", "virtual")  # people who do not exist
     least = _stated("parameters", "min_support")  # patterns that fewer people have are not published,
     longest = _stated("parameters", "max_len")  # nor are those of more items
     structural = _stated("patterns", "structural")
     center = _stated("patterns", "center")
+
+    def __init__(self, release: Release) -> None:
+        described, part = release.manifest["patterns"], release.parts["data"]
+        lists, support = column_of(part, PATTERN), column_of(part, SUPPORT)
+        flat = pc.list_flatten(lists).cast(pa.string())
+        coded = encode(flat.drop_null())
+        texts = coded.values.to_pylist()
+        if described["kind"] == "baskets":
+            names, kinds = tuple(sorted(texts)), 1
+            strange = sum(not text.strip() for text in texts)
+        else:
+            symbols = LETTERS[: described["symbols"]]
+            kinds = len(symbols)
+            names = tuple(f"{instant}={letter}" for instant in described["instants"] for letter in symbols)
+            strange = len(names) - len(set(names)) + sum(text not in set(names) for text in texts)
+        self.manifest, self.names, self.kinds = release.manifest, names, kinds
+        numbers = np.array([self.number_of.get(text, NONE) for text in texts], dtype=np.int64)
+        self.items: Ints = numbers[coded.codes] if len(coded.codes) else np.zeros(0, dtype=np.int64)
+        self.lengths, self.support = (
+            np.asarray(pc.fill_null(column, 0)).astype(np.int64)
+            for column in (pc.list_value_length(lists), support)
+        )
+        self.faults: list[Fault] = []
+        if missing := lists.null_count + flat.null_count:
+            self.faults.append(("item:missing", {"cells": missing}))
+        elif strange:
+            self.faults.append(("item:strange", {"strange": strange, "texts": len(texts)}))
+        else:
+            self.faults.extend(_disorder(self))
+        if support.null_count:
+            self.faults.append(("support:missing", {"cells": support.null_count}))
+        elif wrong := int(((self.support < 0) | (self.support > MOST_PEOPLE)).sum()):
+            self.faults.append(("support:range", {"wrong": wrong, "most": MOST_PEOPLE}))
 
     @property
     def instants(self) -> tuple[str, ...]:
@@ -111,43 +134,6 @@ class Patterns:
         return overlap
 
 
-def read_patterns(release: Release) -> Patterns:
-    """Read the table of a pattern release whose columns are as they should be, sound or not."""
-    described, part = release.manifest["patterns"], release.parts["data"]
-    lists, support = column_of(part, PATTERN), column_of(part, SUPPORT)
-    flat = pc.list_flatten(lists).cast(pa.string())
-    coded = encode(flat.drop_null())
-    texts = coded.values.to_pylist()
-    if described["kind"] == "baskets":
-        names, kinds = tuple(sorted(texts)), 1
-        strange = sum(not text.strip() for text in texts)
-    else:
-        symbols = LETTERS[: described["symbols"]]
-        kinds = len(symbols)
-        names = tuple(f"{instant}={letter}" for instant in described["instants"] for letter in symbols)
-        strange = len(names) - len(set(names)) + sum(text not in set(names) for text in texts)
-    number = {name: index for index, name in enumerate(names)}
-    numbers = np.array([number.get(text, NONE) for text in texts], dtype=np.int64)
-    items = numbers[coded.codes] if len(coded.codes) else np.zeros(0, dtype=np.int64)
-    lengths, people = (
-        np.asarray(pc.fill_null(column, 0)).astype(np.int64)
-        for column in (pc.list_value_length(lists), support)
-    )
-    patterns = Patterns(release.manifest, names, kinds, lengths, items, people)
-    faults: list[Fault] = []
-    if missing := lists.null_count + flat.null_count:
-        faults.append(("item:missing", {"cells": missing}))
-    elif strange:
-        faults.append(("item:strange", {"strange": strange, "texts": len(texts)}))
-    else:
-        faults.extend(_disorder(patterns))
-    if support.null_count:
-        faults.append(("support:missing", {"cells": support.null_count}))
-    elif wrong := int(((patterns.support < 0) | (patterns.support > MOST_PEOPLE)).sum()):
-        faults.append(("support:range", {"wrong": wrong, "most": MOST_PEOPLE}))
-    return replace(patterns, faults=tuple(faults))
-
-
 def _disorder(patterns: Patterns) -> Iterator[Fault]:
     """What is wrong with the order of known items and rows; later faults make sense without earlier ones."""
     # compare every item with the one before it in the same pattern
@@ -189,7 +175,7 @@ class Evidence(ReleaseEvidence):
     @cached_property
     def table(self) -> Patterns:
         """The rows of the table as they are, sound or not."""
-        return read_patterns(self.release)
+        return Patterns(self.release)
 
     @property
     def patterns(self) -> Patterns:

@@ -23,7 +23,7 @@ from timeveil.domain.release import Ledger
 from timeveil.errors import InfeasibleError
 from timeveil.evidence.codes import column_of, distinct, encode, mismatch, plain_type
 from timeveil.models.patterns.evidence.family import NONE, Family
-from timeveil.models.series.evidence.original import series_of, without_zeros
+from timeveil.models.series.evidence.original import Series, without_zeros
 from timeveil.models.series.judges.definition import normalised
 from timeveil.reading.columns import is_list
 
@@ -210,7 +210,7 @@ def read_original(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str,
 def _of_series(ledger: Ledger, manifest: Mapping[str, Any], names: tuple[str, ...]) -> Original:
     original, described = ledger.original, manifest["patterns"]
     kinds, raw = described["symbols"], ledger.facts.get("origin") != "release"
-    series = series_of(original, manifest["parameters"]["fill"])
+    series = Series(original, manifest["parameters"]["fill"])
     number = {name: index for index, name in enumerate(series.instants)}
     columns = [number.get(name, number.get(without_zeros(name), -1)) for name in described["instants"]]
     if columns != sorted(set(columns)) or -1 in columns or not columns:

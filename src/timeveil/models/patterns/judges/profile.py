@@ -19,7 +19,7 @@ from timeveil.models.patterns.evidence.counting import Baskets, mined, read_orig
 from timeveil.models.patterns.evidence.family import knowledge_of
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternAdversary, PatternParameters
-from timeveil.models.series.evidence.original import series_of
+from timeveil.models.series.evidence.original import Series
 
 READ: Mapping[str, Any] = {"needs": (), "nulls": "withhold", "slot_numbers": True}
 SAMPLE, KNOWN = 1_000, (1, 2, 3)
@@ -68,7 +68,7 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:
     chosen = {name: value for name, value in values.items() if name in PatternParameters.table()}
     parameters = PatternParameters(**{**usual, **chosen})
     of_series = not relation.roles.item
-    instants = series_of(relation, "drop").instants if of_series else ()
+    instants = Series(relation, "drop").instants if of_series else ()
     stated = {**parameters.as_arguments(), "nulls": "drop", "repeats": "once", "fill": "drop"}
     kind = "series" if of_series else "transactions"
     manifest = {"parameters": stated, "patterns": {**stated, "kind": kind, "instants": instants}}

@@ -23,7 +23,7 @@ from timeveil.errors import BundleError, ParameterError, raising
 from timeveil.evidence.codes import Coded, changes, encode, mismatch, within_room
 from timeveil.evidence.labels import LabelledEvidence
 from timeveil.evidence.published import columns_of, promised
-from timeveil.models.series.evidence.original import ABSENT, Series, encode_numbers, floats_of, series_of
+from timeveil.models.series.evidence.original import ABSENT, Series, encode_numbers, floats_of
 from timeveil.symbols import (
     LETTERS,
     MOST_LEVELS,
@@ -34,7 +34,7 @@ from timeveil.symbols import (
     representation_of,
 )
 
-__all__ = ["ABSENT", "Floats", "Series", "encode_numbers", "floats_of", "series_of"]
+__all__ = ["ABSENT", "Floats", "Series", "encode_numbers", "floats_of"]
 Bounds: TypeAlias = tuple[Floats, Floats]  # the lowest and the highest values
 Symbols: TypeAlias = npt.NDArray[np.int16]
 GROUP, PATTERN, LEVEL = "group", "pattern", "level"
@@ -190,7 +190,7 @@ class Evidence(LabelledEvidence):
     @cached_property
     def series(self) -> Series:
         """The series of the original, gaps filled as stated."""
-        return series_of(self.private.original, self.release.manifest["parameters"].get("fill"))
+        return Series(self.private.original, self.release.manifest["parameters"].get("fill"))
 
     def run_labels(self, name: str) -> Coded:
         labels, rows = self.released_column(name), self.runs.rows

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -18,43 +17,39 @@ _UNCAST = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _DECIMAL_SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # beyond them decimals cannot be written as text
 
 
-@dataclass(frozen=True, slots=True)
 class Series:
-    """The series of an original, one row each.
+    """The series of an original, one row each; people dropped for a gap have none.
 
     `of_row` is the series of each input row, `ABSENT` where it belongs to none; `row` is one input row of
     each series, where its attributes are.
     """
 
-    matrix: Floats
-    of_row: Ints
-    row: Ints
-    instants: tuple[str, ...]
+    def __init__(self, original: Relation, fill: str | None) -> None:
+        names = original.roles.series
+        with raising(mismatch("a column of the original does not hold numbers"), on=_UNCAST):
+            if names:
+                columns = [floats_of(column_of(original.data, name)) for name in names]
+                matrix, of_row, self.instants = (
+                    np.column_stack(columns),
+                    np.arange(original.rows),
+                    tuple(names),
+                )
+            else:
+                matrix, of_row, self.instants = _pivoted(original)
+        if len(matrix) and fill in ("forward", "linear"):
+            matrix = _filled(matrix, fill)
+        complete = np.isfinite(matrix).all(axis=1)
+        if fill is None and not complete.all():
+            gaps = int((~complete).sum())
+            raise mismatch(f"{gaps:,} series of the original have gaps, and no way to fill them is stated")
+        number = np.where(complete, np.cumsum(complete) - 1, ABSENT)
+        self.matrix: Floats = matrix[complete]
+        self.of_row: Ints = np.append(number, ABSENT)[of_row]  # a row of no series, -1, reads the last
+        self.row: Ints = np.zeros(len(self.matrix), dtype=np.int64)
+        self.row[self.of_row[self.of_row >= 0]] = np.flatnonzero(self.of_row >= 0)
 
     def has_instants(self, names: Sequence[str]) -> bool:
         return [without_zeros(name) for name in names] == list(self.instants)
-
-
-def series_of(original: Relation, fill: str | None) -> Series:
-    """The series of an original; people dropped for a gap have none."""
-    roles = original.roles
-    with raising(mismatch("a column of the original does not hold numbers"), on=_UNCAST):
-        if roles.series:
-            columns = [floats_of(column_of(original.data, name)) for name in roles.series]
-            matrix, of_row, instants = np.column_stack(columns), np.arange(original.rows), tuple(roles.series)
-        else:
-            matrix, of_row, instants = _pivoted(original)
-    if len(matrix) and fill in ("forward", "linear"):
-        matrix = _filled(matrix, fill)
-    complete = np.isfinite(matrix).all(axis=1)
-    if fill is None and not complete.all():
-        gaps = int((~complete).sum())
-        raise mismatch(f"{gaps:,} series of the original have gaps, and no way to fill them is stated")
-    number = np.where(complete, np.cumsum(complete) - 1, ABSENT)
-    of_row = np.append(number, ABSENT)[of_row]  # a row of no series, -1, reads the last
-    row = np.zeros(int(complete.sum()), dtype=np.int64)
-    row[of_row[of_row >= 0]] = np.flatnonzero(of_row >= 0)
-    return Series(matrix[complete], of_row, row, instants)
 
 
 def without_zeros(name: str) -> str:

@@ -16,7 +16,7 @@ from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
 from timeveil.evidence import risk
 from timeveil.evidence.codes import encode, fold
-from timeveil.models.series.evidence import Evidence, series_of
+from timeveil.models.series.evidence import Evidence, Series
 from timeveil.models.series.judges.measure import SeriesLoss
 from timeveil.models.series.parameters import SeriesAdversary, SeriesParameters
 
@@ -66,7 +66,7 @@ class SeriesProfile:
 def profile(relation: Relation, values: Mapping[str, Any]) -> SeriesProfile:
     """Compare the series at one, two, three and all instants."""
     k = SeriesParameters.table()["k"].check(values.get("k", SeriesParameters.table()["k"].example))
-    matrix = series_of(relation, "drop").matrix
+    matrix = Series(relation, "drop").matrix
     size, width = matrix.shape
     knowledge = []
     for digits in DIGITS:

@@ -39,21 +39,37 @@ class Subgroup:
     originals: Floats
 
 
-@dataclass(frozen=True, slots=True)
 class Group:
-    """An envelope over all instants, NaN where it is not published, and the patterns in it."""
+    """An envelope over all instants, NaN where it is not published, and the patterns in it.
 
-    number: int
-    size: int
-    low: Floats
-    high: Floats
-    subgroups: tuple[Subgroup, ...]
+    If `private`, with the original series.
+    """
+
+    def __init__(self, evidence: Evidence, number: int, *, private: bool) -> None:
+        published, self.number = evidence.published, number
+        runs = np.flatnonzero(published.group == number)
+        if not len(runs):
+            total = evidence.release.manifest["counts"]["groups"]
+            message = f"there is no group {number}; the release has groups 1 to {total:,}"
+            raise ParameterError(message, hint=f"give --group 1 to {total}, or leave it out")
+        self.size, self.subgroups = int(published.rows[runs].sum()), list[Subgroup]()
+        self.low, self.high = np.full((2, published.size), np.nan)
+        self.low[published.values], self.high[published.values] = (
+            published.low[runs[0]],
+            published.high[runs[0]],
+        )
+        for run in runs.tolist():
+            line = fitted(published.shapes([run])[0], self.low, self.high)
+            originals = evidence.matrix[evidence.run == run] if private else np.empty((0, published.size))
+            letters = to_letters(published.symbols[run])
+            self.subgroups.append(Subgroup(int(published.rows[run]), letters, line, originals))
 
 
 def release_picture(evidence: Evidence, group: int | None = None, *, private: bool = False) -> Picture:
     """One group, or without a number a few groups, narrow to wide; if `private`, with the original series."""
     published = evidence.published  # refuses what cannot be drawn
-    groups = groups_of(evidence, overview(published) if group is None else [group], private=private)
+    numbers = overview(published) if group is None else [group]
+    groups = [Group(evidence, number, private=private) for number in numbers]
     total = f"{evidence.release.manifest['counts']['groups']:,}"
     if len(groups) == 1:
         title, left, width = f"Group {groups[0].number} of {total}: {groups[0].size} series", 64, 760
@@ -67,27 +83,6 @@ def release_picture(evidence: Evidence, group: int | None = None, *, private: bo
     warning = [svg.text(left, 66, PRIVATE, "private")] if private else []
     head = [*svg.heading(title, subtitle, left), *warning]
     return Picture(title, _words(groups, private=private), bottom, (*head, *body), width=width)
-
-
-def groups_of(evidence: Evidence, numbers: Sequence[int], *, private: bool) -> list[Group]:
-    """The groups with these numbers; if `private`, the original series too."""
-    published, groups = evidence.published, []
-    for number in numbers:
-        runs = np.flatnonzero(published.group == number)
-        if not len(runs):
-            total = evidence.release.manifest["counts"]["groups"]
-            message = f"there is no group {number}; the release has groups 1 to {total:,}"
-            raise ParameterError(message, hint=f"give --group 1 to {total}, or leave it out")
-        low, high = np.full((2, published.size), np.nan)
-        low[published.values], high[published.values] = published.low[runs[0]], published.high[runs[0]]
-        subgroups = []
-        for run in runs.tolist():
-            line = fitted(published.shapes([run])[0], low, high)
-            originals = evidence.matrix[evidence.run == run] if private else np.empty((0, published.size))
-            letters = to_letters(published.symbols[run])
-            subgroups.append(Subgroup(int(published.rows[run]), letters, line, originals))
-        groups.append(Group(number, int(published.rows[runs].sum()), low, high, tuple(subgroups)))
-    return groups
 
 
 def overview(published: Published, most: int = 6) -> list[int]:
