@@ -61,6 +61,7 @@ class Published:
     pattern: Ints
     center: Center
     own_patterns: bool
+    suppressed: int
     group: Ints
     rows: Ints
     low: Floats
@@ -279,6 +280,7 @@ def _read(release: Release) -> Published:
         pattern=pattern,
         center="median" if stated["center"] == "median" else "mean",
         own_patterns=bool(stated["own_patterns"]),
+        suppressed=int(release.manifest["counts"]["suppressed"]),
         group=group,
         rows=rows,
         low=low[:, by_value],

@@ -138,9 +138,8 @@ def answer(evidence: Evidence, query: SeriesQuery, *, rows: bool = False) -> Est
         fits = fits * shares_where(evidence, counted.where)
     value, low, high = (float(published.rows @ part) for part in fits)
     listed = evidence.release.table.filter(np.repeat(fits[2] > 0, published.rows)) if rows else None
-    withheld = evidence.release.manifest["counts"]["suppressed"]
     # A reconstructed shape need not have mean 0 and deviation 1, so it may fit where no series can.
-    return Estimate(min(max(value, low), high), low=low, high=high + withheld, rows=listed)
+    return Estimate(min(max(value, low), high), low=low, high=high + published.suppressed, rows=listed)
 
 
 def _fits(published: Published, query: SeriesQuery) -> Fit:
