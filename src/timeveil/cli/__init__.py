@@ -176,9 +176,7 @@ def _usage_error(cause: Any, arguments: Sequence[str]) -> ParameterError:
 
 def _typed(parameter: Any) -> str:
     """An option or argument as help shows it."""
-    if parameter is None:
-        return "a parameter"
-    if getattr(parameter, "param_type_name", "") == "argument":
+    if parameter.param_type_name == "argument":
         return f"`{parameter.metavar or str(parameter.name).upper()}`"
     return f"`{max(parameter.opts, key=len)}`"
 

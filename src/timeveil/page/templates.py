@@ -211,10 +211,6 @@ class ReleaseFacts:
         stated = {name: self.manifest[name] for name in ("guarantee", "counts", *entries)}
         return {"source": origin[0], "dropped": origin[1], **stated}
 
-    def examples(self) -> list[str]:
-        """Sentences with values, only on request and for the custodian alone."""
-        return []
-
     def command(self) -> str:
         """The command that makes the release again, from a table IN."""
         return Run.of_release(self.table, self.typed_roles, self.stated).command()

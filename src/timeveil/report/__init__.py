@@ -69,7 +69,7 @@ def explain(
     if run is not None:
         data |= {"out": run.out, "ledger": run.ledger, "dry_run": run.dry_run}
         title = f"{title}, not written" if run.dry_run else f"{title}, in `{run.out}`"
-        sentences += facts.examples() if run.explain else []
+        sentences += facts.examples() if run.explain else []  # of patterns, with the ledger
     return Explanation(title, tuple(sentences), templates.for_a_run(limits_of(facts)), data, run)
 
 
