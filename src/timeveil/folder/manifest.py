@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from timeveil.calendar.civil import is_zone
 from timeveil.domain.judgement import Violation
-from timeveil.domain.release import Deferred
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, raising
 from timeveil.evidence.checks import COUNT, TEXT, Kind, Shape, faults
@@ -192,8 +191,7 @@ def describe(
 
 def written_schema(table: Any) -> pa.Schema:
     """Names and types of the columns of a table once they are written and opened."""
-    schema = table.read().schema if isinstance(table, Deferred) else table.schema
-    fields = [pa.field(field.name, _written_type(field.type)) for field in schema]
+    fields = [pa.field(field.name, _written_type(field.type)) for field in table.schema]
     for field in fields:
         message = f"column `{field.name}` has the type {field.type}, which cannot be written"
         hint = "convert it to plain columns of text or numbers before reading"
