@@ -25,11 +25,12 @@ Labels show nobody's quasi-identifiers, so that correlation can only be learnt f
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from timeveil.domain.arrays import Flags, Floats, Ints
+from timeveil.domain.arrays import Floats, Ints
 from timeveil.errors import RolesError
 from timeveil.evidence.codes import distinct, distinct_pairs, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Posterior, column_risks
@@ -114,52 +115,60 @@ def attack(evidence: Evidence, adversary: StreamAdversary | None = None) -> Stre
 
 
 class _Scene:
-    """The complete records; `original` is each one's chance by quasi-identifiers in the original slot."""
+    """The published records, each with the chance of its value in the original, `before`.
+
+    `bucket` numbers their buckets or, without buckets, the slots and quasi-identifiers; `candidates` are the
+    records of the slot with the same quasi-identifiers.
+    """
 
     def __init__(self, evidence: Evidence) -> None:
         journeys, self.evidence, self.exact = evidence.linked, evidence, not evidence.grouped
-        self.rows = rows = np.flatnonzero(journeys.complete)
-        self.person, self.value = journeys.person[rows], journeys.value.codes[rows]
-        self.values = journeys.value.size
-        self.quasi, self.origin = journeys.quasi[rows], journeys.origin[rows]
-        self.slot, self.bucket = journeys.slot[rows], journeys.bucket[rows]
-        self.published = journeys.published[rows]
-        names = evidence.private.original.roles.quasi_columns
-        self.columns = [evidence.original_column(name).codes[rows] for name in names]
-        self.original = within(number_of_pairs(self.origin, self.quasi)[0], self.value, self.values)
+        self.complete, self.values = np.flatnonzero(journeys.complete), journeys.value.size
+        groups = (journeys.origin[self.complete], journeys.quasi[self.complete])
+        self.original = within(number_of_pairs(*groups)[0], self._values_of(self.complete), self.values)
+        published = journeys.published[self.complete]
+        self.rows = rows = self.complete[published]
+        self.person, self.value = journeys.person[rows], self._values_of(rows)
+        self.candidates, _ = number_of_pairs(journeys.slot[rows], journeys.quasi[rows])
+        self.bucket = self.candidates
+        if not self.exact:
+            self.bucket, _ = number_of_pairs(journeys.slot[rows], journeys.bucket[rows])
+        self.before = posterior(self.original[published], self.person)
+
+    def _values_of(self, rows: Ints) -> Ints:
+        return self.evidence.linked.value.codes[rows]
 
     def by_published_slot(self) -> Chances:
-        published = self.published
-        before = self._posterior(self.original[published], published)
-        return before, self._posterior(self._through_buckets(), published), {}
+        return self.before, posterior(self._through_buckets(), self.person), {}
 
     def by_true_slot(self) -> Chances:
-        everyone = np.ones(len(self.value), dtype=bool)
+        journeys, rows = self.evidence.linked, self.complete
+        published, person = journeys.published[rows], journeys.person[rows]
         # How many slots later the record was published, which the adversary can see.
-        fate = np.where(self.published, self.slot - self.origin, NOWHERE)
-        chance = within(number_of_pairs(self.origin, fate)[0], self.value, self.values)
+        fate = np.where(published, journeys.distance[rows], NOWHERE)
+        groups = number_of_pairs(journeys.origin[rows], fate)[0]
+        chance = within(groups, self._values_of(rows), self.values)
         if self.evidence.true_slot is not None and self.evidence.packets is not None:
-            _, packet = ranked(self.evidence.packets[self.rows])
+            _, packet = ranked(self.evidence.packets[rows])
             chance = 1.0 / np.bincount(packet)[packet]
-        before, after = self._posterior(self.original, everyone), self._posterior(chance, everyone)
-        parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~self.published}
+        before, after = posterior(self.original, person), posterior(chance, person)
+        parts = {"stayed": fate == 0, "moved": fate > 0, "missing": ~published}
         return before, after, {name: after.only(mask) for name, mask in parts.items()}
 
     def by_several_slots(self) -> Chances:
-        person, bucket = self.person[self.published], self._bucket_of_each()
-        owner, number, _ = distinct_pairs(person, bucket, int(bucket.max(initial=0)) + 1)
+        owner, number, _ = distinct_pairs(self.person, self.bucket, int(self.bucket.max(initial=0)) + 1)
         people, buckets = np.unique(owner, return_counts=True)
         recurring = people[buckets > 1]
-        rows, chosen = np.isin(person, recurring), np.isin(owner, recurring)
+        rows, chosen = np.isin(self.person, recurring), np.isin(owner, recurring)
         # Of their published records: the value of each person, whether always, and the best guess before.
-        index = np.searchsorted(recurring, person[rows])
-        holder, value, _ = distinct_pairs(index, self.value[self.published][rows], self.values)
+        index = np.searchsorted(recurring, self.person[rows])
+        holder, value, _ = distinct_pairs(index, self.value[rows], self.values)
         constant = np.bincount(holder, minlength=len(recurring)) == 1
         true = value[np.searchsorted(holder, np.arange(len(recurring)))]
         best = np.zeros(len(recurring))
-        np.maximum.at(best, index, self.original[self.published][rows])
+        np.maximum.at(best, index, self.before.chance[rows])
         case = np.searchsorted(recurring, owner[chosen])
-        chance = self._in_all(case, number[chosen], bucket, np.where(constant, true, -1))
+        chance = self._in_all(case, number[chosen], np.where(constant, true, -1))
         after = Posterior(chance, np.ones(len(recurring)))
         parts = {"constant": after.only(constant), "changing": after.only(~constant)}
         return Posterior(best, after.weight), after, parts
@@ -167,25 +176,23 @@ class _Scene:
     def by_correlation(self) -> Chances:
         if self.exact:  # values are beside the quasi-identifiers, and nothing is left to learn
             return self.by_published_slot()
-        published, bucket = self.published, self._bucket_of_each()
-        true = self.value[published]
-        before = self._posterior(self.original[published], published)
-        record, value, _ = self._values_in(bucket, bucket)
-        owner, entry, often = self._listed(bucket)
-        cell = np.searchsorted(owner * self.values + entry, bucket[record] * self.values + value)
-        columns = [column[published] for column in self.columns]
-        if self.evidence.generalized and columns:
-            labels, contains = self.evidence.labels, self.evidence.contains
-            names = self.evidence.private.original.roles.quasi_columns
-            generalised = [
-                (column, labels[name].codes[self.rows][published], contains(name, labels[name].values))
-                for name, column in zip(names, columns, strict=True)
+        evidence, true, candidates = self.evidence, self.value, self.candidates
+        record, value, _ = self._values_in(self.bucket)
+        owner, entry, often = self.listed
+        cell = np.searchsorted(owner * self.values + entry, self.bucket[record] * self.values + value)
+        names = evidence.private.original.roles.quasi_columns
+        columns = [evidence.original_column(name).codes[self.rows] for name in names]
+        if evidence.generalized and columns:
+            labels = [evidence.labels[name] for name in names]
+            label_codes = [label.codes[self.rows] for label in labels]
+            inside = [
+                evidence.contains(name, label.values) for name, label in zip(names, labels, strict=True)
             ]
+            generalised = list(zip(columns, label_codes, inside, strict=True))
             chance = shares_through_labels(record, value, often[cell], true, generalised)
         else:
             chance = learnt_shares(record, value, cell, often, [ranked(column)[1] for column in columns])
         # Rows with the person's quasi-identifiers are equally likely to be theirs.
-        candidates = number_of_pairs(self.slot[published], self.quasi[published])[0]
         keys, index = np.unique(candidates[record] * self.values + value, return_inverse=True)
         owner = keys // max(self.values, 1)
         share = np.bincount(index.ravel(), chance, len(keys)) / np.bincount(candidates)[owner]
@@ -195,37 +202,35 @@ class _Scene:
         # Of values that are equally likely, one is guessed.
         tied = np.bincount(owner, share >= best[owner] - _EQUAL)
         right = np.where(after >= best[candidates] - _EQUAL, 1.0 / tied[candidates], 0.0)
-        guess = self._posterior(right, published)
+        guess = posterior(right, self.person)
         sure = guess.only(best[candidates] > SURE)
-        return before, self._posterior(after, published), {"guess": guess, "sure": sure}
+        return self.before, posterior(after, self.person), {"guess": guess, "sure": sure}
 
     def _through_buckets(self) -> Floats:
         """Per published record the chance of its value for someone who knows slot and quasi-identifiers."""
-        published = self.published
-        candidates = number_of_pairs(self.slot[published], self.quasi[published])[0]
+        candidates = self.candidates
         if self.exact:
-            return within(candidates, self.value[published], self.values)
-        bucket = self._bucket_of_each()
-        owner, number, rows = distinct_pairs(candidates, bucket, int(bucket.max(initial=0)) + 1)
+            return within(candidates, self.value, self.values)
+        owner, number, rows = distinct_pairs(candidates, self.bucket, int(self.bucket.max(initial=0)) + 1)
         # Each candidate row brings the values of its bucket; sum them per set of candidates and value.
-        cell, value, share = self._values_in(bucket, number)
+        cell, value, share = self._values_in(number)
         keys, index = np.unique(owner[cell] * self.values + value, return_inverse=True)
         expected = np.bincount(index.ravel(), rows[cell] * share, len(keys))
-        true = np.searchsorted(keys, candidates * self.values + self.value[published])
+        true = np.searchsorted(keys, candidates * self.values + self.value)
         return np.asarray(expected[true] / np.bincount(candidates)[candidates], dtype=np.float64)
 
-    def _in_all(self, person: Ints, number: Ints, bucket: Ints, true: Ints) -> Floats:
+    def _in_all(self, person: Ints, number: Ints, true: Ints) -> Floats:
         """Per recurring person the chance of their `true` value; 0 where that is -1, because it changes."""
         people, constant = len(true), true >= 0
         if self.evidence.recurring == "invariant":
             # Pairs of person and bucket, each set of values once.
-            holder, listed, _ = self._listed(bucket)
+            holder, listed, _ = self.listed
             texts = [part.tobytes() for part in np.split(listed, np.cumsum(np.bincount(holder))[:-1])]
             pairs = zip(person.tolist(), number.tolist(), strict=True)
             examples = {(owner, texts[n]): (owner, n) for owner, n in pairs}
             person, number = np.array([*examples.values()], np.int64).reshape(-1, 2).T
-        case, value, share = self._values_in(bucket, number)
-        overall = np.bincount(self.value[self.published], minlength=self.values)
+        case, value, share = self._values_in(number)
+        overall = np.bincount(self.value, minlength=self.values)
         prior = overall / max(overall.sum(), 1)
         keys, index = np.unique(person[case] * self.values + value, return_inverse=True)
         owner = keys // max(self.values, 1)
@@ -242,14 +247,9 @@ class _Scene:
         entry = np.where(constant, np.searchsorted(keys, np.arange(people) * self.values + true), 0)
         return np.where(constant, likely[entry] / np.where(constant, total, 1.0), 0.0)
 
-    def _bucket_of_each(self) -> Ints:
-        """Per published record its bucket; without buckets, its slot and quasi-identifiers."""
-        second = self.quasi if self.exact else self.bucket
-        return number_of_pairs(self.slot[self.published], second[self.published])[0]
-
-    def _values_in(self, bucket: Ints, number: Ints) -> tuple[Ints, Ints, Floats]:
+    def _values_in(self, number: Ints) -> tuple[Ints, Ints, Floats]:
         """All values of the buckets `number`: which of `number` each belongs to, value, and share in it."""
-        owner, value, often = self._listed(bucket)
+        owner, value, often = self.listed
         size, length = np.bincount(owner, often), np.bincount(owner)
         begin = np.cumsum(length) - length
         case = np.repeat(np.arange(len(number)), length[number])
@@ -257,19 +257,21 @@ class _Scene:
         entry = begin[number][case] + step
         return case, value[entry], (often / size[owner])[entry]
 
-    def _listed(self, bucket: Ints) -> tuple[Ints, Ints, Ints]:
-        """The values that buckets list, with how often, in order of bucket and value; `bucket` of records."""
-        value = self.value[self.published]
+    @cached_property
+    def listed(self) -> tuple[Ints, Ints, Ints]:
+        """The values that buckets list, with how often, in order of bucket and value."""
+        bucket, value = self.bucket, self.value
         if self.evidence.alone.any():
             # A counterfeit is in the bucket of the record that is alone with it.
             alone_with, invented = self.evidence.counterfeits
-            position = np.searchsorted(self.rows[self.published], alone_with)
+            position = np.searchsorted(self.rows, alone_with)
             bucket, value = np.append(bucket, bucket[position]), np.append(value, invented)
         return distinct_pairs(bucket, value, self.values)
 
-    def _posterior(self, chance: Floats, records: Flags) -> Posterior:
-        person = self.person[records]
-        return Posterior(chance, 1.0 / np.bincount(person)[person] if len(person) else np.zeros(0))
+
+def posterior(chance: Floats, person: Ints) -> Posterior:
+    """The chances of records, so weighted that each person counts once."""
+    return Posterior(chance, 1.0 / np.bincount(person)[person] if len(person) else np.zeros(0))
 
 
 def within(group: Ints, value: Ints, values: int) -> Floats:

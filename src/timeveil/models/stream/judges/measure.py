@@ -14,10 +14,9 @@ import numpy as np
 
 from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
-from timeveil.evidence.codes import distinct_pairs, mismatch, ranked
+from timeveil.evidence.codes import Coded, distinct_pairs, mismatch, ranked
 from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
-from timeveil.models.stream.judges.groups import bits_lost, chances
-from timeveil.models.stream.judges.query import Publication, draw_windows, relative_errors
+from timeveil.models.stream.judges.query import Publication, chances, draw_windows, relative_errors
 
 LENGTHS = (1, 5, 20)
 LEAST_RECORDS = 20  # records of a group, below which a share says little
@@ -229,6 +228,23 @@ class _Ways:
     def _publication(self, rows: Ints, begin: Ints, end: Ints, bucket: Ints) -> Publication:
         group = np.full(len(rows), -1) if self._exact else bucket
         return Publication(begin, end, group, self._value[rows], [codes[rows] for codes in self._quasi])
+
+
+def bits_lost(evidence: Evidence) -> dict[str, float]:
+    """What a published record loses on average, in bits, by column."""
+    journeys, published = evidence.linked, evidence.linked.published
+    if not (evidence.grouped and published.any()):
+        return {}
+    if evidence.bucketed:
+        bucket, _ = number_of_pairs(journeys.slot[published], journeys.bucket[published])
+        pair, _ = number_of_pairs(bucket, journeys.value.codes[published])
+        share = np.bincount(pair)[pair] / np.bincount(bucket)[bucket]
+        return {evidence.sensitive_column: float(-np.log2(share).mean())}
+    lost = {}
+    for name, labels in evidence.labels.items():
+        value, label = evidence.original_column(name).codes, Coded(labels.codes[published], labels.values)
+        lost[name] = evidence.bits_of(name, value[published], label, value[journeys.complete])
+    return lost
 
 
 def information_loss(evidence: Evidence) -> float:

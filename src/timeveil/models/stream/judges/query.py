@@ -185,6 +185,20 @@ class Publication:
         return float((weight * share[bucket]).sum())
 
 
+def chances(evidence: Evidence, name: str) -> Callable[[int], Floats]:
+    """A function of a value's code: of each published label, the share that `answer` expects to have it."""
+    labels, values = evidence.labels[name].values, evidence.original_column(name).values
+    ones = np.ones(len(labels), np.int64)
+    classes = pa.table([labels, ones, ones], ["label", "mark", "rows"])
+
+    @cache
+    def chance(code: int) -> Floats:
+        conditions = Alternatives(evidence.release, {name: values[code].as_py()}, [name])
+        return np.asarray(evidence.label_shares(conditions, classes)[0])
+
+    return chance
+
+
 def draw_windows(
     truth: Publication, slots: int, length: int, number: int, rng: np.random.Generator
 ) -> list[Window]:

@@ -3,7 +3,8 @@
 Unlike a number of people, a recipient can see this in the tables. The ledger shows besides whether every
 original record is withheld, or published once within the window. Whether the records of packets were drawn at
 random cannot be checked from any outcome. A recipient cannot follow people who come back, and sees only that
-buckets list each value once and how many counterfeits there are.
+buckets list each value once and how many counterfeits there are. Of generalised groups a recipient sees the
+records and labels; the ledger shows the people, and whether each label is one of the original value's.
 """
 
 import json
@@ -17,10 +18,25 @@ from timeveil.domain.judgement import Verdict
 from timeveil.errors import InputError, TimeveilError
 from timeveil.evidence import codes
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Coded, Sides, align, column_of, distinct_pairs, ranked
+from timeveil.evidence.codes import (
+    Coded,
+    Sides,
+    align,
+    column_of,
+    distinct_pairs,
+    encode,
+    encode_values,
+    fold,
+    ranked,
+)
 from timeveil.evidence.published import check_row_order, classes_of
-from timeveil.models.stream.evidence import Evidence, ineligible_slots, least_packet_sizes, whole_numbers
-from timeveil.models.stream.judges.groups import check_groups, check_labels, check_row_count, check_values
+from timeveil.models.stream.evidence import (
+    Evidence,
+    ineligible_slots,
+    least_packet_sizes,
+    number_of_pairs,
+    whole_numbers,
+)
 from timeveil.models.stream.judges.manifest import SENTENCES, check_columns, check_shape, check_statements
 from timeveil.models.stream.slots import NOWHERE
 
@@ -57,15 +73,14 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
     if evidence.bucketed:
         _check_buckets(evidence, findings)
     elif evidence.generalized:
-        check_groups(evidence, findings)
+        _check_groups(evidence, findings)
     else:
         # Every slot is checked as one bucket.
         classes = classes_of(release, ["slot", evidence.sensitive_column])
-        rows, slot = np.asarray(classes["rows"]), codes.encode(classes.column(0))
-        check_row_count(rows, release.manifest["counts"]["rows"], findings)
+        rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
+        _check_row_count(rows, release.manifest["counts"]["rows"], findings)
         size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-        value = codes.encode_values(classes.column(1))
-        check_values(slot.codes, value, rows, size, evidence.l, "slot", findings)
+        _check_values(slot.codes, encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings)
     return True
 
 
@@ -91,7 +106,7 @@ def _check_slots(evidence: Evidence, findings: Findings) -> None:
 
 def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     l, buckets, counts = evidence.l, evidence.buckets, evidence.release.manifest["counts"]
-    check_row_count(buckets.rows, counts["rows"], findings)
+    _check_row_count(buckets.rows, counts["rows"], findings)
     findings.check("the two tables have the same buckets with the same numbers of records")
     in_data = buckets.rows > 0
     findings.expect_none("tables-disagree:apart", buckets=in_data != buckets.listed)
@@ -119,7 +134,61 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
     findings.expect_none("bucket-size", buckets=small, l=l, smallest=smallest)
-    check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
+    _check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
+
+
+def _check_groups(evidence: Evidence, findings: Findings) -> None:
+    """What the table shows: groups of k records with equal labels, and no value too frequent."""
+    release, l, k = evidence.release, evidence.l, evidence.k
+    quasi, counts = evidence.columns("quasi"), release.manifest["counts"]
+    classes = classes_of(release, ["slot", "group", *quasi, evidence.sensitive_column])
+    slot, number = evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
+    owner, groups = number_of_pairs(slot, number)
+    rows, value = np.asarray(classes["rows"]), encode_values(classes.column(-2))
+    _check_row_count(rows, counts["rows"], findings)
+    findings.expect("counts:groups", groups == counts["groups"], groups=groups, stated=counts["groups"])
+    findings.check("groups are numbered from 0 within each slot")
+    first = np.zeros((2, groups), np.int64)
+    first[:, owner] = slot, number
+    in_slot = np.arange(groups) - np.searchsorted(first[0], first[0])
+    findings.expect_none("group", groups=first[1] != in_slot)
+    findings.check("all records of a group have the same labels")
+    columns = [encode(classes.column(position + 2)) for position in range(len(quasi))]
+    label, labels = fold([(column.codes, column.size) for column in columns], len(slot))
+    owners, _, _ = distinct_pairs(owner, label, labels)
+    findings.expect_none("group-labels", groups=np.bincount(owners, minlength=groups) > 1)
+    findings.check(f"every group has at least {k} records")
+    size = np.bincount(owner, rows, groups).astype(np.int64)
+    findings.expect_none("group-size", groups=size < k, k=k, smallest=int(size.min(initial=k)))
+    _check_values(owner, value, rows, size, l, "group", findings)
+    findings.check("the labels that the manifest lists are published, each at one level")
+    for name, column in zip(quasi, columns, strict=True):
+        listed = [text for texts in release.manifest["levels"].get(name, {}).values() for text in texts]
+        strangers = len(listed) - len(set(listed) & set(column.values.to_pylist()))
+        findings.expect_none("levels", labels=strangers, name=name)
+
+
+def _check_row_count(rows: Ints, stated: int, findings: Findings) -> None:
+    """As many rows as the manifest states."""
+    findings.check("row, slot and bucket counts are those of the manifest")
+    findings.expect("row-count", rows.sum() == stated, rows=int(rows.sum()), stated=stated)
+
+
+def _check_values(
+    owner: Ints, value: Coded, often: Ints, size: Ints, l: int, group: str, findings: Findings
+) -> None:
+    """Every record has a value, and none is too frequent; `often` records of group `owner` have `value`."""
+    findings.check("every record has a sensitive value")
+    # A missing value would set its record apart from those that have one.
+    missing = np.asarray(value.values.is_null())[value.codes]
+    findings.expect("value-missing", not missing.any(), records=int(often[missing].sum()))
+    findings.check(f"no value is held by more than 1 in {l} records of a {group}")
+    pairs, index = np.unique(owner * max(value.size, 1) + value.codes, return_inverse=True)
+    # A value that is listed twice is added up.
+    records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
+    most = np.zeros(len(size), dtype=np.int64)
+    np.maximum.at(most, pairs // max(value.size, 1), records)
+    findings.expect_none("value-too-frequent", groups=most * l > size, group=group, l=l)
 
 
 def _check_records(evidence: Evidence, findings: Findings) -> None:
@@ -200,20 +269,21 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     rows = np.flatnonzero(complete & (packet != -1))
     _, group = ranked(packet[rows])
     size = np.bincount(group)
-    packets = len(size)
+
+    def different(column: Ints) -> Ints:
+        """How many different numbers each packet has in a column."""
+        owner, _, _ = distinct_pairs(group, ranked(column[rows])[1], len(rows))
+        return np.bincount(owner, minlength=len(size))
+
     for code, fate, column in (
         ("packet-origin", "belong to one slot", journeys.origin),
         ("packet-fate", "are published in one slot, or all withheld", journeys.slot),
         ("packet-bucket", "are in one bucket", journeys.bucket),
     ):
         findings.check(f"all records of a packet {fate}")
-        # Compare each record with one of its packet.
-        example = np.zeros(packets, dtype=np.int64)
-        example[group] = column[rows]
-        findings.expect_none(code, packets=len(np.unique(group[column[rows] != example[group]])))
+        findings.expect_none(code, packets=different(column) > 1)
     findings.check("all records of a packet have different values")
-    owner, _, _ = distinct_pairs(group, journeys.value.codes[rows], journeys.value.size)
-    findings.expect_none("packet-values", packets=np.bincount(owner, minlength=packets) < size)
+    findings.expect_none("packet-values", packets=different(journeys.value.codes) < size)
     room = "as many as its slot's commonest value allows"
     findings.check(f"every packet has {promise} records or more, or {room}")
     least = np.zeros(len(packet), dtype=np.int64)
@@ -277,7 +347,7 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         columns.append(_numbers(journeys.bucket[published], released_bucket))
     exact = () if evidence.generalized else ("quasi",)
     if evidence.generalized:
-        check_labels(evidence, findings)
+        _check_labels(evidence, findings)
     for name in evidence.columns(*exact, "keep", "sensitive"):
         column = evidence.original_column(name)
         before, after = align(Coded(column.codes[published], column.values), evidence.released_column(name))
@@ -298,6 +368,24 @@ def _check_rows(evidence: Evidence, findings: Findings) -> None:
         if evidence.recurring == "invariant":
             invented[right] = (buckets.counterfeits > 0)[buckets.owner]
         findings.expect_none("bucket-values", values=(difference > 0) | (difference < 0) & ~invented)
+
+
+def _check_labels(evidence: Evidence, findings: Findings) -> None:
+    """With the ledger: enough people in every group, and every record under the labels of its group."""
+    journeys, rows = evidence.journeys, np.flatnonzero(evidence.journeys.published)
+    if evidence.private.original.roles.respondent is not None:
+        findings.check(f"every group has at least {evidence.k} different people")
+        group, groups = number_of_pairs(journeys.slot[rows], journeys.bucket[rows])
+        owner, _, _ = distinct_pairs(group, journeys.person[rows], int(journeys.person.max(initial=0)) + 1)
+        findings.expect_none("group-people", groups=np.bincount(owner, minlength=groups) < evidence.k)
+    findings.check("every record lies under the labels of its group")
+    for name in evidence.columns("quasi"):
+        values, labels = evidence.original_column(name), evidence.labels[name]
+        # A record in no published group has no label, and is missed elsewhere.
+        labelled = rows[labels.codes[rows] >= 0]
+        label = Coded(labels.codes[labelled], labels.values)
+        wrong = evidence.wrong_labels(name, values.codes[labelled], label)
+        findings.expect_none("labels", values=wrong, name=name)
 
 
 def _differences(left: Ints, right: Ints, size: int, weight: Ints | None = None) -> Ints:
