@@ -90,12 +90,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
-    """Number the distinct values of a column in order of appearance.
-
-    >>> coded = encode(pa.array(["b", None, "b", "a"]))
-    >>> coded.codes.tolist(), coded.values.to_pylist()
-    ([0, 1, 0, 2], ['b', None, 'a'])
-    """
+    """Number the distinct values of a column in order of appearance."""
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_dictionary(column.type):
         return _encode_dictionary(column)
@@ -195,12 +190,7 @@ def same_values(first: pa.ChunkedArray, second: pa.ChunkedArray) -> bool:
 
 
 def fold(columns: Iterable[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
-    """One code per combination of codes, from 0 without holes, and the number of combinations.
-
-    >>> codes, count = fold([(np.array([0, 0, 1]), 2), (np.array([5, 5, 5]), 9)], rows=3)
-    >>> codes.tolist(), count
-    ([0, 0, 1], 2)
-    """
+    """One code per combination of codes, from 0 without holes, and the number of combinations."""
     folded, space = np.zeros(rows, dtype=np.int64), 1
     for codes, size in columns:
         # Renumber before the product of the sizes leaves int64.

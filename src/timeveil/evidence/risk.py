@@ -34,13 +34,16 @@ def withheld_by(evidence: Evidence, withheld: Flags, rows: Ints | slice = slice(
     `rows` are the original rows that have their values. Values that fewer than 20 have do not count: a rare
     value is often withheld altogether. Where nothing was withheld, no column is listed.
     """
-    shares = {}
-    for name in columns_of(evidence.release, "quasi", "keep", "sensitive") if withheld.any() else ():
-        codes = evidence.original_column(name).codes[rows]
-        having = np.bincount(codes)
-        part = np.bincount(codes, weights=withheld) / np.maximum(having, 1)
-        shares[name] = float(part[having >= _FEWEST].max(initial=0.0))
-    return shares
+    names = columns_of(evidence.release, "quasi", "keep", "sensitive") if withheld.any() else ()
+    shares = {name: shares_by_value(evidence.original_column(name).codes[rows], withheld) for name in names}
+    return {name: float(part.max(initial=0.0)) for name, part in shares.items()}
+
+
+def shares_by_value(value: Ints, chosen: Flags) -> Floats:
+    """Of each value that enough rows have, the share of its rows that are chosen."""
+    having = np.bincount(value)
+    often = np.flatnonzero(having >= _FEWEST)
+    return np.bincount(value, chosen, len(having))[often] / having[often]
 
 
 class Chances:

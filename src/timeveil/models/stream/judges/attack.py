@@ -124,19 +124,16 @@ class _Scene:
     def __init__(self, evidence: Evidence) -> None:
         journeys, self.evidence, self.exact = evidence.linked, evidence, not evidence.grouped
         self.complete, self.values = np.flatnonzero(journeys.complete), journeys.value.size
-        groups = (journeys.origin[self.complete], journeys.quasi[self.complete])
-        self.original = within(number_of_pairs(*groups)[0], self._values_of(self.complete), self.values)
-        published = journeys.published[self.complete]
+        value, published = journeys.value.codes, journeys.published[self.complete]
+        alike, _ = number_of_pairs(journeys.origin[self.complete], journeys.quasi[self.complete])
+        self.original = within(alike, value[self.complete], self.values)
         self.rows = rows = self.complete[published]
-        self.person, self.value = journeys.person[rows], self._values_of(rows)
+        self.person, self.value = journeys.person[rows], value[rows]
         self.candidates, _ = number_of_pairs(journeys.slot[rows], journeys.quasi[rows])
         self.bucket = self.candidates
         if not self.exact:
             self.bucket, _ = number_of_pairs(journeys.slot[rows], journeys.bucket[rows])
         self.before = posterior(self.original[published], self.person)
-
-    def _values_of(self, rows: Ints) -> Ints:
-        return self.evidence.linked.value.codes[rows]
 
     def by_published_slot(self) -> Chances:
         return self.before, posterior(self._through_buckets(), self.person), {}
@@ -146,8 +143,8 @@ class _Scene:
         published, person = journeys.published[rows], journeys.person[rows]
         # How many slots later the record was published, which the adversary can see.
         fate = np.where(published, journeys.distance[rows], NOWHERE)
-        groups = number_of_pairs(journeys.origin[rows], fate)[0]
-        chance = within(groups, self._values_of(rows), self.values)
+        alike, _ = number_of_pairs(journeys.origin[rows], fate)
+        chance = within(alike, journeys.value.codes[rows], self.values)
         if self.evidence.true_slot is not None and self.evidence.packets is not None:
             _, packet = ranked(self.evidence.packets[rows])
             chance = 1.0 / np.bincount(packet)[packet]

@@ -15,11 +15,11 @@ import numpy as np
 from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Shown, as_dict
 from timeveil.evidence.codes import Coded, distinct_pairs, mismatch, ranked
+from timeveil.evidence.risk import shares_by_value
 from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
 from timeveil.models.stream.judges.query import Publication, chances, draw_windows, relative_errors
 
 LENGTHS = (1, 5, 20)
-LEAST_RECORDS = 20  # records of a group, below which a share says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class PacketLoss:
 class GroupLoss:
     """Lowest and highest share withheld and moved of the records with one value of a column.
 
-    Of its values, `groups` have at least `LEAST_RECORDS` records; the others are left out.
+    Of its values, `groups` have at least 20 records; of fewer, a share says little.
     """
 
     column: str
@@ -159,16 +159,13 @@ def _by_group(evidence: Evidence) -> Iterator[GroupLoss]:
     """The shares withheld and moved, by column; records without a time, a person or a value do not count."""
     journeys, roles = evidence.linked, evidence.private.original.roles
     complete = journeys.complete
-    withheld, moved = ~journeys.published[complete], journeys.distance[complete] > 0
+    fates = ~journeys.published[complete], journeys.distance[complete] > 0
     columns = {name: evidence.original_column(name) for name in roles.quasi_columns}
     for name, column in {**columns, roles.sensitive[0]: journeys.value}.items():
-        codes = column.codes[complete]
-        size = np.bincount(codes)
-        groups = np.flatnonzero(size >= LEAST_RECORDS)
-        if len(groups) > 1:
-            parts = (np.bincount(codes, fate, len(size))[groups] / size[groups] for fate in (withheld, moved))
-            suppressed, late = ((float(part.min()), float(part.max())) for part in parts)
-            yield GroupLoss(name, len(groups), suppressed, late)
+        shares = [shares_by_value(column.codes[complete], fate) for fate in fates]
+        if len(shares[0]) > 1:
+            suppressed, moved = ((float(part.min()), float(part.max())) for part in shares)
+            yield GroupLoss(name, len(shares[0]), suppressed, moved)
 
 
 class _Ways:
@@ -339,11 +336,7 @@ def suppress_only(slot: Ints, value: Ints, l: int, rng: np.random.Generator) -> 
 
 
 def largest_level(often: Ints, l: int) -> int:
-    """The most records of one value that an l-eligible selection can hold.
-
-    >>> largest_level(np.array([6, 3, 2, 1, 1]), 4), largest_level(np.array([9, 9]), 3)
-    (2, 0)
-    """
+    """The most records of one value that an l-eligible selection can hold."""
     # Level L adds a record of each value that occurs L times or more, and needs l * L records in all. Ever
     # fewer are added, so that the levels with enough records are the first ones: their number is the largest.
     added = np.bincount(often)[:0:-1].cumsum()[::-1]

@@ -15,20 +15,10 @@ import pyarrow.compute as pc
 
 from timeveil.domain.arrays import Ints
 from timeveil.domain.judgement import Verdict
-from timeveil.errors import InputError, TimeveilError
+from timeveil.errors import InputError
 from timeveil.evidence import codes
-from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import (
-    Coded,
-    Sides,
-    align,
-    column_of,
-    distinct_pairs,
-    encode,
-    encode_values,
-    fold,
-    ranked,
-)
+from timeveil.evidence.checks import UNREADABLE, Findings
+from timeveil.evidence.codes import Coded, Sides, align, column_of, distinct_pairs, encode, ranked
 from timeveil.evidence.published import check_row_order, classes_of
 from timeveil.models.stream.evidence import (
     Evidence,
@@ -58,7 +48,7 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
     """Check what a recipient sees: slots, buckets and values; False where slots cannot even be read."""
     try:
         evidence.line.numbers(pa.array([], pa.string()))
-    except (TimeveilError, ArithmeticError, LookupError, TypeError, ValueError):  # the definition is anyone's
+    except UNREADABLE:  # the definition is anyone's
         findings.expect("slot:rebuilt", False)
         return False
     release = evidence.release
@@ -80,7 +70,9 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
         rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
         _check_row_count(rows, release.manifest["counts"]["rows"], findings)
         size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-        _check_values(slot.codes, encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings)
+        _check_values(
+            slot.codes, codes.encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings
+        )
     return True
 
 
@@ -144,7 +136,7 @@ def _check_groups(evidence: Evidence, findings: Findings) -> None:
     classes = classes_of(release, ["slot", "group", *quasi, evidence.sensitive_column])
     slot, number = evidence.line.numbers(classes.column(0)), whole_numbers(classes.column(1))
     owner, groups = number_of_pairs(slot, number)
-    rows, value = np.asarray(classes["rows"]), encode_values(classes.column(-2))
+    rows, value = np.asarray(classes["rows"]), codes.encode_values(classes.column(-2))
     _check_row_count(rows, counts["rows"], findings)
     findings.expect("counts:groups", groups == counts["groups"], groups=groups, stated=counts["groups"])
     findings.check("groups are numbered from 0 within each slot")
@@ -154,7 +146,7 @@ def _check_groups(evidence: Evidence, findings: Findings) -> None:
     findings.expect_none("group", groups=first[1] != in_slot)
     findings.check("all records of a group have the same labels")
     columns = [encode(classes.column(position + 2)) for position in range(len(quasi))]
-    label, labels = fold([(column.codes, column.size) for column in columns], len(slot))
+    label, labels = codes.fold([(column.codes, column.size) for column in columns], len(slot))
     owners, _, _ = distinct_pairs(owner, label, labels)
     findings.expect_none("group-labels", groups=np.bincount(owners, minlength=groups) > 1)
     findings.check(f"every group has at least {k} records")

@@ -7,6 +7,7 @@ remaining ones. Records are numbers: `publisher` knows their rows.
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -210,14 +211,8 @@ class WindowStream(Stream):
 
     def _ties(self, slot: int) -> Callable[[int], int]:
         """A random word per value: codes show in which order values first came, so they must not decide."""
-        words = list[int]()
-
-        def tie(value: int) -> int:
-            if not words:  # few steps have ties
-                words.extend(self.chance.words(slot, TIES, len(self.values.names)).tolist())
-            return words[value]
-
-        return tie
+        drawn = cache(lambda: self.chance.words(slot, TIES, len(self.values.names)).tolist())
+        return lambda value: drawn()[value]  # few steps have ties, and draw any
 
     def _solve(self) -> None:
         if self.first is None or self.last is None:

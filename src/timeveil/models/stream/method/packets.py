@@ -56,16 +56,7 @@ class Outcome:
 
 
 class Waiting:
-    """The packets that wait, oldest first, and the number of the next packet.
-
-    >>> waiting = Waiting(StreamParameters(l=3, window=3, protect_slot=2), Chance(1))
-    >>> outcome = waiting.step(1, records=[0, 1, 2, 3], values=[0, 0, 1, 2])
-    >>> outcome.published, [packet.values[0] for packet in waiting.packets]
-    ([], [0, 0])
-    >>> outcome = waiting.step(2, records=[4, 5, 6, 7, 8, 9, 10], values=[1, 2, 3, 4, 5, 6, 7])
-    >>> sorted((packet.origin, len(packet.values)) for packet, _ in outcome.published)
-    [(1, 2), (1, 2), (2, 2), (2, 2), (2, 3)]
-    """
+    """The packets that wait, oldest first, and the number of the next packet."""
 
     def __init__(self, options: StreamParameters, chance: Chance) -> None:
         self.options, self.chance = options, chance

@@ -261,15 +261,7 @@ def deal(slot: int, counts: Sequence[int] | Ints, l: int, chance: Chance) -> Int
 
 
 class Tally:
-    """How many records have which value, `size` in all, and `highest` of one value.
-
-    >>> tally = Tally([5, 6, 6])
-    >>> tally.size, tally.highest, tally.at_highest(), tally.lack(l=3)
-    (3, 2, {6}, 3)
-    >>> tally.add([6], -1)
-    >>> tally.highest, sorted(tally.at_highest())
-    (1, [5, 6])
-    """
+    """How many records have which value, `size` in all, and `highest` of one value."""
 
     def __init__(self, values: Iterable[int] = ()) -> None:
         self.size = 0

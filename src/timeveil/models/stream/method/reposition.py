@@ -46,11 +46,7 @@ def reposition(window: Window, l: int, filler: Filler = "never", ties: Ties = ne
 
 
 def least_suppression(counts: Mapping[int, int], l: int) -> dict[int, int]:
-    """How many records of each value to keep, withholding as few as possible (§III); it is unique.
-
-    >>> least_suppression({0: 6, 1: 3, 2: 2, 3: 1, 4: 1}, l=4)
-    {0: 2, 1: 2, 2: 2, 3: 1, 4: 1}
-    """
+    """How many records of each value to keep, withholding as few as possible (§III); it is unique."""
     most = largest_level(counts.values(), l)
     return {value: count if count < most else most for value, count in counts.items()}
 
@@ -100,16 +96,6 @@ class Window:
     `move[d]` is the cost of moving by d slots, `withhold(value)` the cost of withholding one record.
     `waiting` sums the withheld records of all slots by value. `relay` plans the relay of one withheld
     record, `apply` carries it out or takes it back.
-
-    >>> window = Window(2, move=(0, 1, 2), withhold=lambda value: 5)
-    >>> window.arrive(1, published={}, withheld={0: 1})
-    >>> window.arrive(2, published={0: 2, 1: 2}, withheld={})
-    >>> relay = window.relay(0)
-    >>> relay.gain, relay.moves
-    (4, ((1, None, 2),))
-    >>> window.apply(relay)
-    >>> window.slots[2].published
-    {0: {2: 2, 1: 1}, 1: {2: 2}}
     """
 
     def __init__(self, width: int, move: Sequence[int], withhold: Callable[[int], int]) -> None:
