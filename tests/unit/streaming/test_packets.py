@@ -5,16 +5,24 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import pytest
 from tests.effort import some
 from tests.oracles.packets import Placed, Slots, faults, hard_stream, packet_rules
 
-from timeveil.models.stream.method.packets import Outcome, Packet, Waiting
+from timeveil.models.stream.method.packets import Packet, SlotStep, Waiting
 from timeveil.models.stream.method.placing import Chance, Core
 from timeveil.models.stream.parameters import StreamParameters
 
 STREAMS = some(2000)
+
+
+class Outcome(NamedTuple):
+    """What became of packets in one slot: published, each with its bucket, or withheld for good."""
+
+    published: Sequence[tuple[Packet, int]]
+    withheld: Sequence[Packet]
 
 
 def noted(packets: Sequence[Packet], placed: dict[int, Placed], slot: int | None, bucket: int | None) -> None:
@@ -37,7 +45,7 @@ def outcomes(
     return placed
 
 
-def note(outcome: Outcome, slot: int, placed: dict[int, Placed]) -> None:
+def note(outcome: SlotStep, slot: int, placed: dict[int, Placed]) -> None:
     for packet, bucket in outcome.published:
         noted([packet], placed, slot, bucket)
     noted(outcome.withheld, placed, None, None)
@@ -85,8 +93,10 @@ def arranged(
 ) -> list[Outcome]:
     """A stream whose records come in given orders instead of random ones."""
     waiting = Waiting(rules, Chance(5))
-    out = [waiting.take(slot, [(record, value[record]) for record in orders[slot]]) for slot in sorted(slots)]
-    return [*out, Outcome(withheld=waiting.packets)]
+    steps = [
+        waiting.take(slot, [(record, value[record]) for record in orders[slot]]) for slot in sorted(slots)
+    ]
+    return [*(Outcome(step.published, step.withheld) for step in steps), Outcome([], waiting.packets)]
 
 
 def shown(outs: Sequence[Outcome], value: Sequence[int]) -> list[tuple[object, ...]]:

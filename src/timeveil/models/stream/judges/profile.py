@@ -128,14 +128,15 @@ class Tradeoff(risk.Tradeoff):
         """A slot of one value hides nothing from anyone who knows the slot."""
         return "mean" if adversary.knows == "true-slot" else "worst"
 
-    def promised(self, evidence: Evidence, adversary: StreamAdversary) -> float:
+    def bound(self, evidence: Evidence, knows: Knowledge) -> int | None:
+        """The chance is at most 1 in this many; None where nothing is promised for good."""
         promise: Any = evidence.release.guarantee
-        sizes = {
-            "published-slot": evidence.l,
-            "true-slot": promise.true_slot,
-            "several-slots": evidence.l if promise.recurring and not promise.forget_after else None,
-        }
-        return 1 / (sizes.get(adversary.knows) or 1)
+        followed = promise.recurring and not promise.forget_after
+        sizes = {"published-slot": evidence.l, "true-slot": promise.true_slot}
+        return sizes.get(knows, evidence.l if knows == "several-slots" and followed else None)
+
+    def promised(self, evidence: Evidence, adversary: StreamAdversary) -> float:
+        return 1 / (self.bound(evidence, adversary.knows) or 1)
 
     def measured(self, _release: Release, loss: StreamLoss) -> tuple[dict[str, float], dict[str, Any]]:
         error = next(window.release for window in loss.window_errors if window.length == SLOTS)

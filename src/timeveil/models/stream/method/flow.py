@@ -311,19 +311,19 @@ class PacketStream(Stream):
 
     def _step(self, slot: int) -> list[Final]:
         records, codes = (part.tolist() for part in self._arrived(slot))
-        outcome = self.waiting.step(slot, records, codes, self.people)
+        step = self.waiting.step(slot, records, codes, self.people)
         self.last = self.emitted = slot
         rows = []
-        for packet, bucket in outcome.published:
+        for packet, bucket in step.published:
             self.count(published=len(packet.records))
             self._moved(slot - packet.origin, len(packet.records))
             self._forget(packet.records)
             pairs = zip(packet.records, packet.values, strict=True)
             rows += [(record, value, bucket, packet.number) for record, value in pairs]
-        self.count(slots=1, duplicates=outcome.conflicts)
+        self.count(slots=1, duplicates=step.conflicts)
         # The shape is written out, because an empty slot has no rows to infer it from.
         numbers, values, buckets, packets = np.array(rows, np.int64).reshape(-1, 4).T
-        withheld = self._give_up(outcome.withheld)
+        withheld = self._give_up(step.withheld)
         self.totals.append((self.tally["published"], self.tally["withheld"]))
         return [Final(slot, numbers, values, buckets, packets, withheld)]
 

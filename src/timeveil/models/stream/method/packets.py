@@ -19,7 +19,7 @@ Cost: per slot its records, and per packet the different values of its slot.
 
 from bisect import insort
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from timeveil.models.stream.method.placing import CELLS, Chance, Core, Draws, People, Tally, deal
 from timeveil.models.stream.parameters import StreamParameters
@@ -43,18 +43,6 @@ class Packet:
     filler: bool = False
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What became of packets in one slot: published, each with its bucket, or withheld for good.
-
-    `conflicts` is how many records are withheld because a person would be in the slot twice.
-    """
-
-    published: list[tuple[Packet, int]] = field(default_factory=list)
-    withheld: list[Packet] = field(default_factory=list)
-    conflicts: int = 0
-
-
 class Waiting:
     """The packets that wait, oldest first, and the number of the next packet."""
 
@@ -65,12 +53,14 @@ class Waiting:
 
     def step(
         self, slot: int, records: Sequence[int], values: Sequence[int], people: People | None = None
-    ) -> Outcome:
+    ) -> "SlotStep":
         # A secret shuffle, so that positions in the input decide nothing from here on.
         order = self.chance.words(slot, CELLS, len(records)).argsort().tolist()
         return self.take(slot, ((records[at], values[at]) for at in order), people)
 
-    def take(self, slot: int, shuffled: Iterable[tuple[int, int]], people: People | None = None) -> Outcome:
+    def take(
+        self, slot: int, shuffled: Iterable[tuple[int, int]], people: People | None = None
+    ) -> "SlotStep":
         """Take the next slot with records, and their values, that are in random order already."""
         step = SlotStep(self, slot, Core(shuffled), people or {})
         step.hold()
@@ -78,7 +68,7 @@ class Waiting:
         step.mix()
         step.publish()
         self.packets = [packet for packet in self.packets if packet.number not in step.gone]
-        return step.outcome
+        return step
 
 
 class SlotStep:
@@ -87,13 +77,15 @@ class SlotStep:
     `least` is how many different values a packet of the slot must have: the promised size, or as many as the
     slot allows. The mixture is `guests` from earlier slots, oldest first, and `natives`, packets of the slot
     itself that help them; `mixture` counts its values. `present` are the people of the slot's records and
-    guests, `mixed` those of its own packets that are to be published.
+    guests, `mixed` those of its own packets that are to be published. In the end, packets are
+    `published`, each with its bucket, or `withheld` for good; `conflicts` counts records with a person twice.
     """
 
     def __init__(self, waiting: Waiting, slot: int, core: Core, people: People) -> None:
         self.waiting, self.options, self.slot, self.core = waiting, waiting.options, slot, core
         self.l, self.size, self.people = self.options.l, self.options.protect_slot or 0, people
-        self.draws, self.mixture, self.outcome = Draws(waiting.chance, slot, PACKETS), Tally(), Outcome()
+        self.draws, self.mixture = Draws(waiting.chance, slot, PACKETS), Tally()
+        self.published, self.withheld, self.conflicts = list[tuple[Packet, int]](), list[Packet](), 0
         self.guests, self.natives, self.gone = list[Packet](), list[Packet](), set[int]()
         self.fillers = [packet for packet in waiting.packets if packet.filler]
         # h records of the commonest value need h packets, so not all can have more than n // h values.
@@ -220,7 +212,7 @@ class SlotStep:
         numbers = list(range(len(groups)))
         self.draws.shuffle(numbers)
         for number, group in zip(numbers, groups, strict=True):
-            self.outcome.published += [(packet, number) for packet in group]
+            self.published += [(packet, number) for packet in group]
 
     def _can_spare(self) -> bool:
         return self.core.tally.lack(self.l) + self.size <= 0
@@ -249,8 +241,8 @@ class SlotStep:
             packet.due = max(packet.due, self.slot + 1)
 
     def _withhold(self, packet: Packet, *, conflict: bool = False) -> None:
-        self.outcome.withheld.append(packet)
-        self.outcome.conflicts += len(packet.records) * conflict
+        self.withheld.append(packet)
+        self.conflicts += len(packet.records) * conflict
         self.gone.add(packet.number)
 
     def _welcome(self, packet: Packet) -> None:

@@ -69,13 +69,16 @@ class Facts(ReleaseFacts):
         """The attacks of those who know more than the promise covers, without any that would take long."""
         if self.ledger is None or self.ledger.original.rows > CHEAP_ROWS or not self.counts["rows"]:
             return {}
-        learnable = self.is_learnable and self.original.rows <= LEARNABLE_ROWS
-        tried: dict[Knowledge, bool] = {
+        return {knows: attack(self.evidence, StreamAdversary(knows)) for knows in self.tried(LEARNABLE_ROWS)}
+
+    def tried(self, learnable_rows: int) -> list[Knowledge]:
+        """What more an outsider may know; correlations can be learnt from this many rows."""
+        possible: dict[Knowledge, bool] = {
             "true-slot": True,
             "several-slots": self.original.roles.respondent is not None,
-            "correlation": learnable,
+            "correlation": self.is_learnable and self.original.rows <= learnable_rows,
         }
-        return {knows: attack(self.evidence, StreamAdversary(knows)) for knows in tried if tried[knows]}
+        return [knows for knows in possible if possible[knows]]
 
     @property
     def is_learnable(self) -> bool:
@@ -213,22 +216,13 @@ def public(f: Facts) -> dict[str, Any]:
 
 def private(f: Facts, progress: Progress) -> dict[str, Any]:
     """What only the custodian may see: the risk before, the loss, and attacks."""
-
-    def breach_of(knows: Knowledge) -> StreamBreach:
-        return f.attacks.get(knows) or attack(f.evidence, StreamAdversary(knows))
-
     progress("attacking", 0.2)
-    first, second = breach_of("published-slot"), breach_of("true-slot")
-    tried: list[tuple[StreamBreach, int | None]] = [(first, first.l), (second, second.true_slot)]
-    if f.original.roles.respondent is not None:
-        promise: Any = f.guarantee
-        followed = promise.recurring and not promise.forget_after
-        tried.append((breach_of("several-slots"), f.l if followed else None))
-    if f.is_learnable and f.original.rows <= CHEAP_ROWS:
-        tried.append((breach_of("correlation"), None))
-    attempts = [
-        Attempt(Tradeoff().known(breach.adversary.as_dict()), breach, bound) for breach, bound in tried
-    ]
+    attempts = list[Attempt]()
+    for knows in ("published-slot", *f.tried(CHEAP_ROWS)):
+        breach = f.attacks.get(knows) or attack(f.evidence, StreamAdversary(knows))
+        bound = Tradeoff().bound(f.evidence, knows)
+        attempts.append(Attempt(Tradeoff().known({"knows": knows}), breach, bound))
+    first, second = (attempt.breach for attempt in attempts[:2])
     progress("measuring", 0.6)
     loss = measure(f.evidence, windows=WINDOWS, seed=0)
     return {
@@ -239,7 +233,7 @@ def private(f: Facts, progress: Progress) -> dict[str, Any]:
         "risks": attack_summary(first, f.evidence.release).table,
         "attacks": attack_table(attempts),
         "fates": attack_summary(second, f.evidence.release).table,
-        "broken": any(breach.share_above(1 / breach.l) > 0 for breach, bound in tried if bound == breach.l),
+        "broken": any(tried.breach.share_above(1 / f.l) > 0 for tried in attempts if tried.bound == f.l),
         "above_true_slot": first.true_slot is not None and second.share_above(1 / first.true_slot) > 0,
         "losses": loss_summary(loss).sentences,
         "errors": pictures.error_picture(loss),
