@@ -82,7 +82,7 @@ def test_buckets_that_do_not_keep_packets_together_are_found_out(monkeypatch):
         dealt = deal(self.slot, [len(cell) for cell in heap.values()], self.l, self.waiting.chance)
         records = [(value, record) for value, cell in heap.items() for record in cell]
         for (value, record), bucket in zip(records, dealt.tolist(), strict=True):
-            self.outcome.published.append((Packet(record, self.slot, [value], [record]), bucket))
+            self.published.append((Packet(record, self.slot, [value], [record]), bucket))
 
     monkeypatch.setattr(SlotStep, "publish", publish)
     worst = max(found("one packet leaves"))

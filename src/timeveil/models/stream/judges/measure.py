@@ -183,7 +183,7 @@ class _Ways:
         quasi = [codes[rows] for codes in self._quasi]
         self.truth = Publication(slot, slot + 1, np.full(len(rows), -1), value, quasi)
         # Nothing moves: each person once in a slot, and no value too often.
-        once = np.flatnonzero(random_ranks(rng, slot, journeys.person[rows]) == 0)
+        once = np.flatnonzero(random_ranks(rng, number_of_pairs(slot, journeys.person[rows])[0]) == 0)
         stay = once[suppress_only(slot[once], value[once], l, rng)]
         bucket = bucket_numbers(slot[stay], value[stay], l, rng)
         self.suppressing = self._publication(rows[stay], slot[stay], slot[stay] + 1, bucket)
@@ -314,15 +314,11 @@ def least_leaving(slot: Ints, value: Ints, l: int, promise: int) -> int:
     return int(least[lack > 0].sum())
 
 
-def random_ranks(rng: np.random.Generator, *columns: Ints, groups: int | None = None) -> Ints:
-    """Ranks of records that are equal in the first `groups` columns, by the others and then at random."""
-    order = np.lexsort((rng.random(len(columns[0])), *reversed(columns)))
-    first, position = np.arange(len(order)) == 0, np.arange(len(order))
-    for column in columns[:groups]:
-        first[1:] |= np.diff(column[order]) != 0
-    ranks = np.empty(len(order), dtype=np.int64)
-    # Less the position of the latest record that is the first of its group.
-    ranks[order] = position - np.maximum.accumulate(np.where(first, position, 0))
+def random_ranks(rng: np.random.Generator, group: Ints, *columns: Ints) -> Ints:
+    """Ranks of the records of each group, by the columns and then at random."""
+    order = np.lexsort((rng.random(len(group)), *columns, group))
+    ordered, ranks = group[order], np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
     return ranks
 
 
@@ -332,7 +328,7 @@ def suppress_only(slot: Ints, value: Ints, l: int, rng: np.random.Generator) -> 
     owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
     counts = np.split(often, np.searchsorted(owner, np.arange(1, len(slots))))
     limit = np.array([largest_level(part, l) for part in counts], np.int64)
-    return random_ranks(rng, slot, value) < limit[index]
+    return random_ranks(rng, number_of_pairs(index, value)[0]) < limit[index]
 
 
 def largest_level(often: Ints, l: int) -> int:
@@ -353,7 +349,7 @@ def bucket_numbers(group: Ints, value: Ints, l: int, rng: np.random.Generator) -
     _, index = ranked(group)
     number = np.bincount(index) // l
     # Dealt out in turn: the records of a value are neighbours, so they go to different buckets.
-    turn = random_ranks(rng, group, value, groups=1) % number[index]
+    turn = random_ranks(rng, index, value) % number[index]
     return np.asarray((np.cumsum(number) - number)[index] + turn)
 
 

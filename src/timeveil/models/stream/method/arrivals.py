@@ -38,10 +38,6 @@ class Slots:
     axis: TimeAxis
     granularity: Granularity | None
 
-    @property
-    def type(self) -> pa.DataType:
-        return pa.int64() if self.granularity is None else pa.string()
-
     def index(self, times: pa.ChunkedArray, back: int = 0) -> Ints:
         """The slot of each time; where clocks are put back, the repeated hour stays in its last slot.
 

@@ -89,7 +89,7 @@ class Layout:
         self.copied = [*(() if self.generalized else quasi), *roles.keep]
         self.copied += () if self.bucketed else roles.sensitive
         role = {**dict.fromkeys(roles.keep, "keep"), roles.sensitive[0]: "sensitive"}
-        slot, bucket = ("slot", "slot", slots.type), (self.unit, self.unit, pa.int32())
+        slot, bucket = ("slot", "slot", slots.labels([]).type), (self.unit, self.unit, pa.int32())
         types, names = decode_dictionaries(schema.empty_table()).schema, (*self.copied, *roles.sensitive)
         *columns, value = ((name, role.get(name, "quasi"), types.field(name).type) for name in names)
         labels = [(name, "quasi", pa.string()) for name in self.ladders]
