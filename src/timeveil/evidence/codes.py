@@ -128,11 +128,7 @@ def encode_people(column: pa.ChunkedArray) -> Coded:
 
 
 def encode_values(column: pa.ChunkedArray | pa.Array) -> Coded:
-    """As `encode`, but values that look the same are one value: 0 and -0, and null and every NaN.
-
-    >>> encode_values(pa.array([0.0, -0.0, float("nan"), None])).codes.tolist()
-    [0, 0, 1, 1]
-    """
+    """As `encode`, but values that look the same are one value: 0 and -0, and null and every NaN."""
     kind = plain_type(column.type)
     if not pa.types.is_floating(kind):
         return encode(column)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.models.stream.judges.attack import learnt_shares
+from timeveil.models.stream.judges.attack import learnt_shares, shares_through_labels
 from timeveil.models.stream.words import attack_summary
 from timeveil.report import explain
 
@@ -101,3 +101,12 @@ def test_the_run_and_the_report_say_so() -> None:
     html = tv.report(release, ledger).html
     assert "what the release shows of who has what" in html
     assert "Anyone who learns from the release which values come with which quasi-identifiers" in html
+
+
+def test_what_labels_contain_shows_who_has_which_value():
+    """A group of both sexes, and two whose label shows that the value goes with the sex."""
+    person, labels = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
+    sexes = person, labels, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    pairs, values, true = np.repeat(np.arange(4), 2), np.tile([0, 1], 4), np.array([0, 1, 0, 1])
+    chance = shares_through_labels(pairs, values, np.ones(8, int), true, [sexes])
+    assert chance[:2].round(1).tolist() == [0.7, 0.3]

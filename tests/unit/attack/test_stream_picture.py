@@ -10,7 +10,7 @@ import pytest
 from timeveil.evidence.risk import Posterior
 from timeveil.models.stream.judges.attack import StreamBreach
 from timeveil.models.stream.parameters import StreamAdversary
-from timeveil.models.stream.words.pictures import attack_picture
+from timeveil.models.stream.words.pictures import attack_picture, chance_edges
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -58,3 +58,8 @@ def test_nobody_to_attack_is_a_picture_without_bars():
     picture = drawn(breach([], []))
     assert not bars(picture, "f1")
     assert not bars(picture, "f0")
+
+
+def test_the_promised_chance_is_between_two_columns():
+    assert chance_edges(4) == [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0]
+    assert 1 / 3 in chance_edges(4, true_slot=3)

@@ -25,6 +25,7 @@ from timeveil.models.stream.judges.measure import (
     bucket_numbers,
     information_loss,
     merged,
+    move_costs,
     suppress_only,
 )
 from timeveil.models.stream.judges.query import Publication, Window, relative_errors
@@ -309,3 +310,8 @@ def test_shares_by_group_are_those_of_a_slow_count() -> None:
         assert part.suppressed == pytest.approx((min(withheld), max(withheld)))
         assert part.moved == pytest.approx((min(moved), max(moved)))
     assert loss.by_group[-1].suppressed[1] > 0
+
+
+def test_a_cost_that_is_listed_continues_with_its_last_step():
+    assert move_costs("quadratic", 3).tolist() == [0.0, 1.0, 4.0, 9.0]
+    assert move_costs([0, 1, 3], 4).tolist() == [0.0, 1.0, 3.0, 5.0, 7.0]

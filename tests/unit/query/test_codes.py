@@ -19,7 +19,17 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.stored import Stored
 from timeveil.errors import InputError
-from timeveil.evidence.codes import align, encode, fold, plain_type, ranked, same_values, within_room
+from timeveil.evidence.codes import (
+    align,
+    encode,
+    encode_values,
+    fold,
+    plain_type,
+    ranked,
+    same_values,
+    within_room,
+)
+from timeveil.evidence.conditions import matches
 from timeveil.evidence.published import Evidence
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
@@ -150,3 +160,14 @@ def test_four_times_as_much_is_read_of_a_release_beside_its_ledger(numbers, alon
     for evidence, fits in ((Evidence(release), alone), (Evidence(release, ledger), beside)):
         with contextlib.nullcontext() if fits else pytest.raises(InputError, match="more than 80 bytes"):
             assert evidence.released_column("x").size == numbers
+
+
+def test_values_that_look_the_same_are_one():
+    assert encode_values(pa.array([0.0, -0.0, float("nan"), None])).codes.tolist() == [0, 0, 1, 1]
+
+
+def test_a_range_includes_both_ends_and_no_null():
+    ages = pa.array([29, 30, 31, None])
+    assert matches("age", ages, (30, None)).to_pylist() == [False, True, True, False]
+    assert matches("age", ages, (None, 30)).to_pylist() == [True, True, False, False]
+    assert matches("age", ages, None).to_pylist() == [False, False, False, True]

@@ -12,7 +12,7 @@ import pytest
 
 import timeveil as tv
 from timeveil.models.stream.method.settings import costs_from
-from timeveil.models.stream.parameters import StreamParameters
+from timeveil.models.stream.parameters import StreamParameters, costs_from_text
 
 ROLES = tv.Roles(time="day", sensitive=["value"])
 
@@ -181,3 +181,13 @@ def test_what_rounding_leaves_breaks_no_condition(step):
     steps = [after - before for before, after in pairwise(costs.move)]
     assert steps == sorted(steps)
     assert steps[-1] <= 1.000001 * steps[0]
+
+
+@pytest.mark.parametrize(("text", "costs"), [("linear", "linear"), ("0,1,2.5", (0.0, 1.0, 2.5))])
+def test_a_cost_is_typed_as_a_name_or_as_numbers(text: str, costs: Any) -> None:
+    assert costs_from_text(text) == costs
+
+
+def test_a_ledger_names_the_values_that_have_a_cost_of_their_own() -> None:
+    costs = costs_from(StreamParameters(l=2, window=3, withhold_cost={"flu": 9}))
+    assert costs.as_facts(["flu", "cold"]) == {"withhold_cost": {"flu": 9.0}}

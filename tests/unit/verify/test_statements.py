@@ -10,6 +10,7 @@ from tests.sabotage.valid import made
 
 import timeveil as tv
 from timeveil.domain.guarantee import guarantee_from
+from timeveil.evidence.checks import COUNT, faults, in_order, one_of
 
 FINE = ""
 RULES = ("groups", "generality", "loss", "precision", "function")
@@ -269,3 +270,12 @@ def test_rows_that_wait_are_below_k_and_stated_only_where_rows_are_appended(wait
     changes |= {"candidates.day.rows_waiting": waiting, "parameters.append": appended}
     said = said_of("time, some withheld", changes)
     assert any(IMPOSSIBLE in one for one in said) is not possible
+
+
+def test_a_shape_lists_what_is_admitted_and_in_which_order():
+    assert list(faults("c", one_of("a", "b"), "letter")) == ["`letter` of the manifest is not one of a, b"]
+    written = in_order(
+        {"b": [{"d": 1, "c": 2}], "x": 0, "a": 3}, {"a": COUNT, "b": [{"c": COUNT, "d": COUNT}]}
+    )
+    assert [*written] == ["a", "b", "x"]
+    assert [*written["b"][0]] == ["c", "d"]

@@ -24,11 +24,7 @@ MOST_SLOTS = 10_000
 
 
 def costs_from_text(text: str) -> str | tuple[float, ...]:
-    """The name of a cost, or numbers separated by commas.
-
-    >>> costs_from_text("linear"), costs_from_text("0,1,2.5")
-    ('linear', (0.0, 1.0, 2.5))
-    """
+    """The name of a cost, or numbers separated by commas."""
     if not text[:1].isdigit() and not text.startswith(("-", ".", "+")):
         return text
     hint = "use linear, quadratic, or the cost of moving by 0, 1, 2 ... slots, such as 0,1,3"

@@ -320,12 +320,6 @@ def shares_through_labels(
     value, `true` the value of each record; `columns` have codes of quasi-identifiers and of labels by record,
     and which label contains which quasi-identifier. How often one comes with a value is learnt from what all
     labels contain; how common it is overall is taken to be known.
-
-    >>> person, labels = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
-    >>> sexes = person, labels, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> pairs, values, true = np.repeat(np.arange(4), 2), np.tile([0, 1], 4), np.array([0, 1, 0, 1])
-    >>> shares_through_labels(pairs, values, np.ones(8, int), true, [sexes])[:2].round(1).tolist()
-    [0.7, 0.3]
     """
     values = int(value.max(initial=-1)) + 1
     logs = np.log(often)

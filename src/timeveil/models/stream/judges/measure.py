@@ -265,11 +265,7 @@ def information_loss(evidence: Evidence) -> float:
 
 
 def move_costs(stated: str | Sequence[float], furthest: int) -> Floats:
-    """The cost of moving by 0, 1, … `furthest` slots; a list continues with its last step.
-
-    >>> move_costs("quadratic", 3).tolist(), move_costs([0, 1, 3], 4).tolist()
-    ([0.0, 1.0, 4.0, 9.0], [0.0, 1.0, 3.0, 5.0, 7.0])
-    """
+    """The cost of moving by 0, 1, … `furthest` slots; a list continues with its last step."""
     if isinstance(stated, str):
         return np.arange(furthest + 1, dtype=np.float64) ** {"linear": 1, "quadratic": 2}[stated]
     costs = np.array(stated, dtype=np.float64)

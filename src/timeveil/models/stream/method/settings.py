@@ -146,11 +146,7 @@ class Costs:
         return self.move[min(distance, len(self.move) - 1)] + max(beyond, 0) * (self.move[-1] - self.move[-2])
 
     def as_facts(self, values: Iterable[Any]) -> dict[str, Any]:
-        """beta for a ledger: one number, or where values differ, by name of each that has its own.
-
-        >>> costs_from(StreamParameters(l=2, window=3, withhold_cost={"flu": 9})).as_facts(["flu", "cold"])
-        {'withhold_cost': {'flu': 9.0}}
-        """
+        """beta for a ledger: one number, or where values differ, by name of each that has its own."""
         costs = self.withhold_by_value
         named = {str(value): self.amount(costs[value]) for value in values if value in costs}
         return {"withhold_cost": named if costs else self.amount(self.withhold)}
