@@ -186,7 +186,7 @@ def _unusable(name: str, fault: str = "is a range that ends before it starts") -
 
 
 def matches(name: str, column: Column, condition: object) -> Column:
-    """Where a column equals a value, is missing (`None`), or is in a range (lo, hi) that includes both ends."""
+    """Where a column equals a value, is missing (`None`), or in a range (lo, hi) that includes both ends."""
     kind = plain_type(column.type)
     column = column.cast(kind)
     if condition is None:
