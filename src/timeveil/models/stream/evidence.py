@@ -296,19 +296,23 @@ def least_packet_sizes(slot: Ints, value: Ints, promise: int) -> Ints:
     return np.asarray(np.minimum(promise, size // most)[index], dtype=np.int64)
 
 
-def ineligible_slots(slot: Ints, value: Ints, l: int) -> int:
-    """The number of slots in which a value is held by more than 1 in l records."""
-    _, size, most = commonest(slot, value)
+def ineligible_slots(slot: Ints, value: Ints, l: int, often: Ints | None = None) -> int:
+    """The number of slots, or other groups, in which a value is held by more than 1 in l records."""
+    _, size, most = commonest(slot, value, often)
     return int((most * l > size).sum())
 
 
-def commonest(group: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
-    """The index of each record's group; the size of each group; how many hold its commonest value."""
-    _, index = ranked(group)
-    size = np.bincount(index)
-    owner, _, often = codes.distinct_pairs(index, value, int(value.max(initial=0)) + 1)
-    most = np.ones(len(size), dtype=np.int64)
-    np.maximum.at(most, owner, often)
+def commonest(group: Ints, value: Ints, often: Ints | None = None) -> tuple[Ints, Ints, Ints]:
+    """The index of each record's group; the size of each group; how many hold its commonest value.
+
+    Where records are counted already, `often` says how many each stands for.
+    """
+    (_, index), (pair, pairs) = ranked(group), number_of_pairs(group, value)
+    owner = np.zeros(pairs, np.int64)
+    owner[pair] = index
+    size, holders = (np.bincount(column, often).astype(np.int64) for column in (index, pair))
+    most = np.zeros(len(size), np.int64)
+    np.maximum.at(most, owner, holders)
     return index, size, most
 
 

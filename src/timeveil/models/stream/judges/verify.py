@@ -67,12 +67,9 @@ def _check_published(evidence: Evidence, findings: Findings) -> bool:
     else:
         # Every slot is checked as one bucket.
         classes = classes_of(release, ["slot", evidence.sensitive_column])
-        rows, slot = np.asarray(classes["rows"]), encode(classes.column(0))
+        rows, slot = np.asarray(classes["rows"]), encode(classes.column(0)).codes
         _check_row_count(rows, release.manifest["counts"]["rows"], findings)
-        size = np.bincount(slot.codes, weights=rows, minlength=slot.size)
-        _check_values(
-            slot.codes, codes.encode_values(classes.column(1)), rows, size, evidence.l, "slot", findings
-        )
+        _check_values(slot, codes.encode_values(classes.column(1)), rows, evidence.l, "slot", findings)
     return True
 
 
@@ -118,15 +115,14 @@ def _check_buckets(evidence: Evidence, findings: Findings) -> None:
     findings.expect_none("bucket", buckets=numbers != np.arange(len(slot)) - np.searchsorted(slot, slot))
     findings.check("every value of a bucket is listed once, with the number of records that have it")
     below = int((buckets.often < 1).sum())
-    pairs = len(distinct_pairs(buckets.owner, buckets.value.codes, buckets.value.size)[0])
-    repeated = len(buckets.owner) - pairs
+    repeated = len(buckets.owner) - number_of_pairs(buckets.owner, buckets.value.codes)[1]
     findings.expect("value-counts", not (below or repeated), below=below, repeated=repeated)
     findings.check(f"every bucket has at least {l} records")
     size, rows = buckets.size[buckets.listed], buckets.rows[in_data & ~alone]
     small = max(int((size < l).sum()), int((rows < l).sum()))
     smallest = min(int(size.min(initial=l)), int(rows.min(initial=l)))
     findings.expect_none("bucket-size", buckets=small, l=l, smallest=smallest)
-    _check_values(buckets.owner, buckets.value, buckets.often, buckets.size, l, "bucket", findings)
+    _check_values(buckets.owner, buckets.value, buckets.often, l, "bucket", findings)
 
 
 def _check_groups(evidence: Evidence, findings: Findings) -> None:
@@ -146,13 +142,12 @@ def _check_groups(evidence: Evidence, findings: Findings) -> None:
     findings.expect_none("group", groups=first[1] != in_slot)
     findings.check("all records of a group have the same labels")
     columns = [encode(classes.column(position + 2)) for position in range(len(quasi))]
-    label, labels = codes.fold([(column.codes, column.size) for column in columns], len(slot))
-    owners, _, _ = distinct_pairs(owner, label, labels)
-    findings.expect_none("group-labels", groups=np.bincount(owners, minlength=groups) > 1)
+    label, _ = codes.fold([(column.codes, column.size) for column in columns], len(slot))
+    findings.expect_none("group-labels", groups=_different(owner, label) > 1)
     findings.check(f"every group has at least {k} records")
     size = np.bincount(owner, rows, groups).astype(np.int64)
     findings.expect_none("group-size", groups=size < k, k=k, smallest=int(size.min(initial=k)))
-    _check_values(owner, value, rows, size, l, "group", findings)
+    _check_values(owner, value, rows, l, "group", findings)
     findings.check("the labels that the manifest lists are published, each at one level")
     for name, column in zip(quasi, columns, strict=True):
         listed = [text for texts in release.manifest["levels"].get(name, {}).values() for text in texts]
@@ -161,26 +156,20 @@ def _check_groups(evidence: Evidence, findings: Findings) -> None:
 
 
 def _check_row_count(rows: Ints, stated: int, findings: Findings) -> None:
-    """As many rows as the manifest states."""
     findings.check("row, slot and bucket counts are those of the manifest")
     findings.expect("row-count", rows.sum() == stated, rows=int(rows.sum()), stated=stated)
 
 
-def _check_values(
-    owner: Ints, value: Coded, often: Ints, size: Ints, l: int, group: str, findings: Findings
-) -> None:
+def _check_values(owner: Ints, value: Coded, often: Ints, l: int, group: str, findings: Findings) -> None:
     """Every record has a value, and none is too frequent; `often` records of group `owner` have `value`."""
     findings.check("every record has a sensitive value")
     # A missing value would set its record apart from those that have one.
     missing = np.asarray(value.values.is_null())[value.codes]
     findings.expect("value-missing", not missing.any(), records=int(often[missing].sum()))
     findings.check(f"no value is held by more than 1 in {l} records of a {group}")
-    pairs, index = np.unique(owner * max(value.size, 1) + value.codes, return_inverse=True)
     # A value that is listed twice is added up.
-    records = np.bincount(index.ravel(), weights=often, minlength=len(pairs)).astype(np.int64)
-    most = np.zeros(len(size), dtype=np.int64)
-    np.maximum.at(most, pairs // max(value.size, 1), records)
-    findings.expect_none("value-too-frequent", groups=most * l > size, group=group, l=l)
+    frequent = ineligible_slots(owner, value.codes, l, often)
+    findings.expect_none("value-too-frequent", groups=frequent, group=group, l=l)
 
 
 def _check_records(evidence: Evidence, findings: Findings) -> None:
@@ -261,21 +250,16 @@ def _check_packets(evidence: Evidence, findings: Findings) -> None:
     rows = np.flatnonzero(complete & (packet != -1))
     _, group = ranked(packet[rows])
     size = np.bincount(group)
-
-    def different(column: Ints) -> Ints:
-        """How many different numbers each packet has in a column."""
-        owner, _, _ = distinct_pairs(group, ranked(column[rows])[1], len(rows))
-        return np.bincount(owner, minlength=len(size))
-
     for code, fate, column in (
         ("packet-origin", "belong to one slot", journeys.origin),
         ("packet-fate", "are published in one slot, or all withheld", journeys.slot),
         ("packet-bucket", "are in one bucket", journeys.bucket),
     ):
         findings.check(f"all records of a packet {fate}")
-        findings.expect_none(code, packets=different(column) > 1)
+        findings.expect_none(code, packets=_different(group, column[rows]) > 1)
     findings.check("all records of a packet have different values")
-    findings.expect_none("packet-values", packets=different(journeys.value.codes) < size)
+    different = _different(group, journeys.value.codes[rows])
+    findings.expect_none("packet-values", packets=different < size)
     room = "as many as its slot's commonest value allows"
     findings.check(f"every packet has {promise} records or more, or {room}")
     least = np.zeros(len(packet), dtype=np.int64)
@@ -367,9 +351,9 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
     journeys, rows = evidence.journeys, np.flatnonzero(evidence.journeys.published)
     if evidence.private.original.roles.respondent is not None:
         findings.check(f"every group has at least {evidence.k} different people")
-        group, groups = number_of_pairs(journeys.slot[rows], journeys.bucket[rows])
-        owner, _, _ = distinct_pairs(group, journeys.person[rows], int(journeys.person.max(initial=0)) + 1)
-        findings.expect_none("group-people", groups=np.bincount(owner, minlength=groups) < evidence.k)
+        group, _ = number_of_pairs(journeys.slot[rows], journeys.bucket[rows])
+        people = _different(group, journeys.person[rows])
+        findings.expect_none("group-people", groups=people < evidence.k)
     findings.check("every record lies under the labels of its group")
     for name in evidence.columns("quasi"):
         values, labels = evidence.original_column(name), evidence.labels[name]
@@ -378,6 +362,12 @@ def _check_labels(evidence: Evidence, findings: Findings) -> None:
         label = Coded(labels.codes[labelled], labels.values)
         wrong = evidence.wrong_labels(name, values.codes[labelled], label)
         findings.expect_none("labels", values=wrong, name=name)
+
+
+def _different(group: Ints, number: Ints) -> Ints:
+    """How many different numbers each group has."""
+    owner, _, _ = distinct_pairs(group, ranked(number)[1], len(number))
+    return np.bincount(owner)
 
 
 def _differences(left: Ints, right: Ints, size: int, weight: Ints | None = None) -> Ints:
