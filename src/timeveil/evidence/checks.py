@@ -263,14 +263,7 @@ def check_shape(release: Release, findings: Findings, shape: Shape) -> bool:
 
 
 def faults(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
-    """Everything in a value that does not have the shape.
-
-    >>> list(faults({"k": True, "ids": [1]}, {"k": COUNT, "name": TEXT, "l?": COUNT}, "guarantee"))
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ['`guarantee.k` of the manifest is not a number from 0 to 2^53',
-     '`guarantee.name` of the manifest is missing',
-     '`guarantee` of the manifest has 1 unknown key']
-    """
+    """Everything in a value that does not have the shape."""
     at = f"`{path}` of the manifest" if path else "the manifest"
     match shape:
         case Kind(words, fits):

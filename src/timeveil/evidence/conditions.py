@@ -230,11 +230,7 @@ def takes_ranges(level: str) -> bool:
 
 
 def share_of(level: str, label: str | None, condition: Any) -> Share:
-    """Of the rows with a label of a level, the share that has a value, or is in a range of numbers or dates.
-
-    >>> share_of("10 wide", "[30, 40)", 37), share_of("first 3", "201**", "20133"), share_of("*", "*", "M")
-    ((0.1, 0.0, 1.0), (0.5, 0.0, 1.0), (0.5, 0.0, 1.0))
-    """
+    """Of the rows with a label of a level, the share that has a value, or is in a range."""
     return _sharing(level, condition)(label)
 
 

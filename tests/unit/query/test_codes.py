@@ -29,7 +29,7 @@ from timeveil.evidence.codes import (
     same_values,
     within_room,
 )
-from timeveil.evidence.conditions import matches
+from timeveil.evidence.conditions import matches, share_of
 from timeveil.evidence.published import Evidence
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from("abc")), max_size=12)
@@ -171,3 +171,8 @@ def test_a_range_includes_both_ends_and_no_null():
     assert matches("age", ages, (30, None)).to_pylist() == [False, True, True, False]
     assert matches("age", ages, (None, 30)).to_pylist() == [True, True, False, False]
     assert matches("age", ages, None).to_pylist() == [False, False, False, True]
+
+
+def test_the_name_of_a_level_says_what_its_labels_may_contain():
+    assert share_of("10 wide", "[30, 40)", 37) == (0.1, 0.0, 1.0)
+    assert share_of("first 3", "201**", "20133") == share_of("*", "*", "M") == (0.5, 0.0, 1.0)

@@ -10,7 +10,7 @@ from tests.sabotage.valid import made
 
 import timeveil as tv
 from timeveil.domain.guarantee import guarantee_from
-from timeveil.evidence.checks import COUNT, faults, in_order, one_of
+from timeveil.evidence.checks import COUNT, TEXT, faults, in_order, one_of
 
 FINE = ""
 RULES = ("groups", "generality", "loss", "precision", "function")
@@ -279,3 +279,12 @@ def test_a_shape_lists_what_is_admitted_and_in_which_order():
     )
     assert [*written] == ["a", "b", "x"]
     assert [*written["b"][0]] == ["c", "d"]
+
+
+def test_a_fault_is_described_by_its_path_alone():
+    shape = {"k": COUNT, "name": TEXT, "l?": COUNT}
+    assert list(faults({"k": True, "ids": [1]}, shape, "guarantee")) == [
+        "`guarantee.k` of the manifest is not a number from 0 to 2^53",
+        "`guarantee.name` of the manifest is missing",
+        "`guarantee` of the manifest has 1 unknown key",
+    ]

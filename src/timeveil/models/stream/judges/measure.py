@@ -320,19 +320,15 @@ def random_ranks(rng: np.random.Generator, group: Ints, *columns: Ints) -> Ints:
 
 def suppress_only(slot: Ints, value: Ints, l: int, rng: np.random.Generator) -> Flags:
     """The records that stay if every slot withholds as few as it can, drawn at random (Wang et al., §III)."""
-    slots, index = ranked(slot)
-    owner, _, often = distinct_pairs(index, value, int(value.max(initial=0)) + 1)
-    counts = np.split(often, np.searchsorted(owner, np.arange(1, len(slots))))
-    limit = np.array([largest_level(part, l) for part in counts], np.int64)
-    return random_ranks(rng, number_of_pairs(index, value)[0]) < limit[index]
-
-
-def largest_level(often: Ints, l: int) -> int:
-    """The most records of one value that an l-eligible selection can hold."""
-    # Level L adds a record of each value that occurs L times or more, and needs l * L records in all. Ever
-    # fewer are added, so that the levels with enough records are the first ones: their number is the largest.
-    added = np.bincount(often)[:0:-1].cumsum()[::-1]
-    return int(np.count_nonzero(added.cumsum() >= l * np.arange(1, len(added) + 1)))
+    _, index = ranked(slot)
+    rank = random_ranks(rng, number_of_pairs(index, value)[0])
+    # A level of L keeps the records ranked below it, and needs l * L. Ever fewer are added, so that the
+    # levels with enough records are the first ones: their number is the largest.
+    owner, level, added = distinct_pairs(index, rank, len(rank))
+    total = added.cumsum()
+    of_slot = total - (total - added)[np.searchsorted(owner, owner)]
+    limit = np.bincount(owner, of_slot >= l * (level + 1))
+    return np.asarray(rank < limit[index])
 
 
 def bucket_numbers(group: Ints, value: Ints, l: int, rng: np.random.Generator) -> Ints:
