@@ -130,5 +130,5 @@ def test_adversaries_and_releases_must_fit():
 
 
 def test_shares_within_groups():
-    assert within(np.array([0, 0, 1]), np.array([2, 2, 0]), 3).tolist() == [1, 1, 1]
-    assert within(np.zeros(0, np.int64), np.zeros(0, np.int64), 0).tolist() == []
+    assert within(np.array([0, 0, 1]), np.array([2, 2, 0])).tolist() == [1, 1, 1]
+    assert within(np.zeros(0, np.int64), np.zeros(0, np.int64)).tolist() == []

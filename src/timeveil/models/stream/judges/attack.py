@@ -126,7 +126,7 @@ class _Scene:
         self.complete, self.values = np.flatnonzero(journeys.complete), journeys.value.size
         value, published = journeys.value.codes, journeys.published[self.complete]
         alike, _ = number_of_pairs(journeys.origin[self.complete], journeys.quasi[self.complete])
-        self.original = within(alike, value[self.complete], self.values)
+        self.original = within(alike, value[self.complete])
         self.rows = rows = self.complete[published]
         self.person, self.value = journeys.person[rows], value[rows]
         self.candidates, _ = number_of_pairs(journeys.slot[rows], journeys.quasi[rows])
@@ -144,7 +144,7 @@ class _Scene:
         # How many slots later the record was published, which the adversary can see.
         fate = np.where(published, journeys.distance[rows], NOWHERE)
         alike, _ = number_of_pairs(journeys.origin[rows], fate)
-        chance = within(alike, journeys.value.codes[rows], self.values)
+        chance = within(alike, journeys.value.codes[rows])
         if self.evidence.true_slot is not None and self.evidence.packets is not None:
             _, packet = ranked(self.evidence.packets[rows])
             chance = 1.0 / np.bincount(packet)[packet]
@@ -207,7 +207,7 @@ class _Scene:
         """Per published record the chance of its value for someone who knows slot and quasi-identifiers."""
         candidates = self.candidates
         if self.exact:
-            return within(candidates, self.value, self.values)
+            return within(candidates, self.value)
         owner, number, rows = distinct_pairs(candidates, self.bucket, int(self.bucket.max(initial=0)) + 1)
         # Each candidate row brings the values of its bucket; sum them per set of candidates and value.
         cell, value, share = self._values_in(number)
@@ -271,10 +271,10 @@ def posterior(chance: Floats, person: Ints) -> Posterior:
     return Posterior(chance, 1.0 / np.bincount(person)[person] if len(person) else np.zeros(0))
 
 
-def within(group: Ints, value: Ints, values: int) -> Floats:
+def within(group: Ints, value: Ints) -> Floats:
     """Per record the share of its group's records that have its value."""
-    keys, index, often = np.unique(group * values + value, return_inverse=True, return_counts=True)
-    return np.asarray(often[index.ravel()] / np.bincount(group)[group] if len(keys) else np.zeros(0))
+    pair, _ = number_of_pairs(group, value)
+    return np.asarray(np.bincount(pair)[pair] / np.bincount(group)[group])
 
 
 def learnt_shares(record: Ints, value: Ints, cell: Ints, often: Ints, columns: Sequence[Ints]) -> Floats:

@@ -88,7 +88,6 @@ class Stream(ABC):
                 self.true_slots.setdefault(record, slot)
 
     def _arrived(self, slot: int) -> tuple[Ints, Ints]:
-        """The records that arrive in a slot, and their values."""
         nobody = np.zeros(0, np.int64)
         parts = self.delayed.pop(slot, [(nobody, nobody)])
         records, codes = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))

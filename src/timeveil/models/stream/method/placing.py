@@ -148,11 +148,8 @@ class Snapshot:
     guests: dict[int, list[int]] = field(default_factory=dict)
 
     def cells(self) -> Cells:
-        cells, begin = {}, 0
-        for value, size in self.counts.items():
-            cells[value] = self.records[begin : begin + size]
-            begin += size
-        return cells
+        cells = zip(self.counts.items(), accumulate(self.counts.values()), strict=True)
+        return {value: self.records[end - size : end] for (value, size), end in cells}
 
 
 class Placement:

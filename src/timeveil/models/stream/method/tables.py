@@ -208,13 +208,10 @@ class Layout:
 
     def _sensitive(self, finals: Sequence[Final], names: Sequence[Any]) -> pa.Table:
         """Table `sensitive`: how many records of each bucket have each value, counterfeits included."""
-        slot, codes = slots_of_records(finals), joined(final.codes for final in finals)
-        bucket = joined(final.buckets for final in finals)
-        invented = joined(np.full(final.counterfeits.shape[1], final.slot) for final in finals)
-        if len(invented):
-            slot = np.concatenate([slot, invented])
-            bucket = joined([bucket, *(final.counterfeits[0] for final in finals)])
-            codes = joined([codes, *(final.counterfeits[1] for final in finals)])
+        invented = [np.full(final.counterfeits.shape[1], final.slot) for final in finals]
+        slot = joined([slots_of_records(finals), *invented])
+        bucket = joined([*(f.buckets for f in finals), *(f.counterfeits[0] for f in finals)])
+        codes = joined([*(f.codes for f in finals), *(f.counterfeits[1] for f in finals)])
         values = pa.array(names, self.sensitive_columns[2][2])
         order = pc.array_sort_indices(values)
         rank = order.to_numpy().argsort()
