@@ -206,7 +206,7 @@ class WindowStream(Stream):
                 self._solve()
         elif self.window.waiting and (counts or options.fill_empty):
             reposition(self.window, l, options.filler, self._ties(slot))
-        return [self._emit(final)] if self.first is not None and final >= self.first else []
+        return [self._emit(final)] if final in self.window.slots else []
 
     def _ties(self, slot: int) -> Callable[[int], int]:
         """A random word per value: codes show in which order values first came, so they must not decide."""
@@ -214,12 +214,10 @@ class WindowStream(Stream):
         return lambda value: drawn()[value]  # few steps have ties, and draw any
 
     def _solve(self) -> None:
-        if self.first is None or self.last is None:
-            return
-        span, snapshots, settings = range(self.first, self.last + 1), self.placement.snapshots, self.settings
+        span, snapshots, settings = list(self.window.slots), self.placement.snapshots, self.settings
         counts = [snapshots[slot].counts if slot in snapshots else {} for slot in span]
-        costs, ties = (settings.costs.move, self._beta), self._ties(self.last)
-        published, withheld = solve_window(self.first, counts, settings.l, *costs, ties)
+        costs, ties = (settings.costs.move, self._beta), self._ties(span[-1])
+        published, withheld = solve_window(span[0], counts, settings.l, *costs, ties)
         self.window = Window(settings.options.window, *costs)
         for slot in span:
             self.window.place(slot, published[slot], withheld[slot])
