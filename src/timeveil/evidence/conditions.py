@@ -119,7 +119,6 @@ class Conditions:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The columns with a value that nothing published shows, once all rows were looked at."""
         return tuple(column for column, met in self._met.items() if not met.all())
 
     def mask(self, batch: pa.RecordBatch) -> pa.Array | None:

@@ -148,7 +148,6 @@ class Posterior(Chances):
         return share(self.chance > 1 - _ROUNDING, self.weight)
 
     def only(self, mask: Flags) -> Posterior:
-        """The entries that a mask selects."""
         return Posterior(self.chance[mask], self.weight[mask])
 
     as_dict = as_dict

@@ -280,10 +280,8 @@ def _check_recurring(evidence: Evidence, findings: Findings) -> None:
     records = np.flatnonzero(journeys.published)
     records = records[np.lexsort((journeys.slot[records], journeys.person[records]))]
     person, slot = journeys.person[records], journeys.slot[records]
-    is_repeat = np.zeros(len(records), dtype=bool)
-    is_repeat[1:] = person[1:] == person[:-1]
-    near = is_repeat.copy()
-    near[1:] &= (np.diff(slot) <= horizon) if horizon else True
+    is_repeat = ~codes.changes(person)
+    near = is_repeat & (np.diff(slot, prepend=slot[:1]) <= (horizon or np.inf))
     if evidence.recurring == "withhold":
         findings.expect_none("person-again", records=near)
         return
@@ -296,8 +294,7 @@ def _check_recurring(evidence: Evidence, findings: Findings) -> None:
     texts = {number: part.tobytes() for number, part in enumerate(parts)}
     numbers = buckets.index(slot, journeys.bucket[records]).tolist()
     signature = np.array([texts.get(number, b"") for number in numbers], dtype=object)
-    changed = near | (is_repeat & alone)
-    changed[1:] &= signature[1:] != signature[:-1]
+    changed = (near | (is_repeat & alone)) & codes.changes(signature)
     findings.expect_none("signature", records=changed)
 
 
