@@ -107,20 +107,6 @@ class Published:
         published = np.arange(unknown.shape[1] if len(self.pattern) else 0)
         return np.flatnonzero(~unknown.any(axis=0)), published
 
-    def cells(self, slack: float = 0.0) -> Cells:
-        """What the symbols of each run allow; anything without one."""
-        representation, below = Representation(self.size), np.full((len(self.rows), self.size), -self.reach)
-        above, is_sax = -below, self.representation.of_instants
-        if self.own_patterns and len(self.pattern):
-            # A rise, by the root of 2, may be a little further from 0 than values are.
-            bounds = cell_bounds(self.symbols, self.levels, self.reach + (not is_sax))
-            if is_sax:
-                below[:, self.pattern], above[:, self.pattern] = bounds
-            else:
-                representation, (below, above) = self.representation, bounds
-        drift = float(self.center == "median")
-        return Cells(representation, below - slack, above + slack, self.reach + slack, drift)
-
     def shapes(self, runs: Any = slice(None)) -> Floats:
         """Per run and instant the reconstructed z-normalised value; nan where no symbol was published."""
         features = reconstructed(self.symbols[runs], self.levels[runs])
@@ -130,18 +116,25 @@ class Published:
         return shapes
 
 
-@dataclass(frozen=True, slots=True)
 class Cells:
-    """What the symbols of each run allow: bounds of the features of its series.
+    """What the symbols of each run allow, anything without one: bounds of the features of its series.
 
     Their z-normalised values are at most `reach` from 0, and the mean of these at most `drift`.
     """
 
-    representation: Representation
-    below: Floats
-    above: Floats
-    reach: float
-    drift: float
+    def __init__(self, published: Published, slack: float = 0.0) -> None:
+        self.representation, is_sax = Representation(published.size), published.representation.of_instants
+        below = np.full((len(published.rows), published.size), -published.reach)
+        above = -below
+        if published.own_patterns and len(published.pattern):
+            # A rise, by the root of 2, may be a little further from 0 than values are.
+            bounds = cell_bounds(published.symbols, published.levels, published.reach + (not is_sax))
+            if is_sax:
+                below[:, published.pattern], above[:, published.pattern] = bounds
+            else:
+                self.representation, (below, above) = published.representation, bounds
+        self.below, self.above = below - slack, above + slack
+        self.reach, self.drift = published.reach + slack, float(published.center == "median")
 
     @property
     def values(self) -> Bounds:

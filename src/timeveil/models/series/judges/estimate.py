@@ -26,7 +26,7 @@ import pyarrow as pa
 from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.release import Release
 from timeveil.evidence.published import require
-from timeveil.models.series.evidence import Bounds, Evidence, Published, Symbols, cell_bounds
+from timeveil.models.series.evidence import Bounds, Cells, Evidence, Published, Symbols, cell_bounds
 from timeveil.models.series.judges.features import Range, bad, ends
 from timeveil.symbols import LETTERS, positions, z_normalised
 
@@ -151,7 +151,7 @@ def _narrowed(published: Published, domain: Range) -> Iterator[tuple[slice, Scal
     One narrows the other, a few times. Ranges always contain the truth, so any number of rounds is safe.
     """
     floor, ceiling = ends("the domain", domain)
-    lowest_z, highest_z = published.cells().values
+    lowest_z, highest_z = Cells(published).values
     step = max(_BLOCK // max(published.size, 1), 1)
     for start in range(0, len(published.rows), step):
         rows = slice(start, start + step)

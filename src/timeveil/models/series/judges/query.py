@@ -17,7 +17,7 @@ from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.judgement import Estimate
 from timeveil.domain.parameter import Parameter
 from timeveil.errors import ParameterError
-from timeveil.models.series.evidence import SLACK, Bounds, Evidence, Published
+from timeveil.models.series.evidence import SLACK, Bounds, Cells, Evidence, Published
 from timeveil.models.series.judges import estimate
 from timeveil.models.series.judges.beside import MeanValue, mean_bounds, mean_of, middles, shares_where
 from timeveil.models.series.judges.expressions import Expression, Function, shares
@@ -280,7 +280,7 @@ def _with_features(published: Published, query: PatternRange) -> Fit:
     pairs = [key for key in query.differences if isinstance(key, tuple)]
     needed = published.index_of(sorted({str(name) for pair in pairs for name in pair}))
     z = shapes_at(published, needed if isinstance(features, Differences) else np.arange(published.size))
-    cells, fit = published.cells(SLACK), np.ones((3, len(published.rows)))
+    cells, fit = Cells(published, SLACK), np.ones((3, len(published.rows)))
     for key, span in query.differences.items():
         least, most = ends(_label(key), span)
         value, (under, over) = features.value(instants, key, z), features.bounds(instants, key, cells)
@@ -312,7 +312,7 @@ def _similar(published: Published, query: PatternSimilarity) -> Fit:
             f"a series of this release has {published.size:,} instants",
             "give one number for each instant, published or not",
         )
-    shapes, cells = shapes_at(published, np.arange(published.size)), published.cells(SLACK)
+    shapes, cells = shapes_at(published, np.arange(published.size)), Cells(published, SLACK)
     if name == "cosine":
         like = features.directions(z_normalised([numbers]))[0]
         distance = features.distances(shapes, like)

@@ -6,7 +6,6 @@ middle is drawn. With the ledger a picture also shows the originals, is private,
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -29,14 +28,14 @@ _WIDTH_STEPS = 8
 _DEPTHS = 257  # depths that are tried when a pattern is fitted into an envelope
 
 
-@dataclass(frozen=True, slots=True)
 class Subgroup:
     """Series that share a pattern: how many, its letters, where it runs, and maybe the originals."""
 
-    size: int
-    letters: str
-    line: Floats
-    originals: Floats
+    def __init__(self, evidence: Evidence, run: int, low: Floats, high: Floats, *, private: bool) -> None:
+        published = evidence.published
+        self.size, self.letters = int(published.rows[run]), to_letters(published.symbols[run])
+        self.line = fitted(published.shapes([run])[0], low, high)
+        self.originals = evidence.matrix[evidence.run == run] if private else np.empty((0, published.size))
 
 
 class Group:
@@ -52,17 +51,14 @@ class Group:
             total = evidence.release.manifest["counts"]["groups"]
             message = f"there is no group {number}; the release has groups 1 to {total:,}"
             raise ParameterError(message, hint=f"give --group 1 to {total}, or leave it out")
-        self.size, self.subgroups = int(published.rows[runs].sum()), list[Subgroup]()
+        self.size = int(published.rows[runs].sum())
         self.low, self.high = np.full((2, published.size), np.nan)
         self.low[published.values], self.high[published.values] = (
             published.low[runs[0]],
             published.high[runs[0]],
         )
-        for run in runs.tolist():
-            line = fitted(published.shapes([run])[0], self.low, self.high)
-            originals = evidence.matrix[evidence.run == run] if private else np.empty((0, published.size))
-            letters = to_letters(published.symbols[run])
-            self.subgroups.append(Subgroup(int(published.rows[run]), letters, line, originals))
+        ends = self.low, self.high
+        self.subgroups = [Subgroup(evidence, run, *ends, private=private) for run in runs.tolist()]
 
 
 def release_picture(evidence: Evidence, group: int | None = None, *, private: bool = False) -> Picture:
