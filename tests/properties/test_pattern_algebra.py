@@ -12,7 +12,7 @@ from tests.oracles import patterns as slow
 from tests.properties.test_patterns import METHODS, settings
 
 from timeveil.errors import InfeasibleError, InputError
-from timeveil.models.patterns.method.channels import completed
+from timeveil.models.patterns.method.channels import Completed
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.publishing import sanitized
 from timeveil.models.patterns.method.sanitizing import Sanitized
@@ -76,7 +76,7 @@ def test_two_steps_of_subtracting_tell_of_nobody() -> None:
     assert algebra.small_groups(counts, 3, 2, 2) > 0
     assert frozenset({2, 3}) not in counts
     assert (
-        slow.supports_of(completed(mine_family(rows, 6, 2, 1 << 10), 1 << 16).family)[frozenset({2, 3})] == 1
+        slow.supports_of(Completed(mine_family(rows, 6, 2, 1 << 10), 1 << 16).family)[frozenset({2, 3})] == 1
     )
     for method in METHODS:
         done = made(rows, 2, 6, method)
@@ -105,7 +105,7 @@ def test_what_follows_is_what_follows_the_slow_way(seed: int) -> None:
     rows = [frozenset(t * symbols + int(s) for t, s in enumerate(row)) for row in letters]
     table = slow.transactions(rows, symbols * instants, symbols)
     family = mine_family(table, int(draw.integers(2, 8)), int(draw.integers(1, instants + 1)), 1 << 16)
-    whole = completed(family, 1 << 16)
+    whole = Completed(family, 1 << 16)
     known = slow.supports_of(whole.family)
     assert known == slow.completed(slow.supports_of(family), symbols, symbols * instants)
     assert known == {one: sum(one <= row for row in rows) for one in known}
@@ -124,6 +124,6 @@ def test_what_follows_over_several_words(longest: int) -> None:
     letters[:, [0, 1, 8, 9][-2 * longest :]] = draw.integers(0, 7, (len(letters), min(4, 2 * longest)))
     rows = [frozenset(t * 7 + int(s) for t, s in enumerate(row)) for row in letters]
     family = mine_family(slow.transactions(rows, 70, 7), 2, longest, 1 << 16)
-    whole = completed(family, 1 << 16)
+    whole = Completed(family, 1 << 16)
     assert slow.supports_of(whole.family) == slow.completed(slow.supports_of(family), 7, 70)
     assert (whole.origin < 0).sum() > 0

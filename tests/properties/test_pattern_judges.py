@@ -20,7 +20,7 @@ from timeveil.domain.guarantee import NoInferenceChannel
 from timeveil.judging import verify
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import mined, supports, with_border
-from timeveil.models.patterns.evidence.family import all_parts, knowledge_of
+from timeveil.models.patterns.evidence.family import Knowledge, all_parts
 
 FEW = settings(max_examples=20, deadline=None)
 SOME = settings(max_examples=60, deadline=None)
@@ -90,7 +90,7 @@ def test_what_follows_is_what_follows_the_slow_way():
         rows, symbols = draw_rows(chance, series=True)
         case = oracle.Case(rows, least=chance.randint(2, 6), symbols=symbols)
         family, _ = family_from(case.sets, symbols)
-        known = knowledge_of(family)
+        known = Knowledge(family)
         names = {int(t[1:]) * symbols + s: (t, s) for t in case.instants for s in range(symbols)}
         told = {
             frozenset(names[i] for i in known.family.items_of(n)): int(known.family.support[n])

@@ -13,7 +13,7 @@ from tests.properties.test_pattern_algebra import drawn, made
 
 from timeveil.judging import attack
 from timeveil.models.patterns.evidence.boxes import channels_of
-from timeveil.models.patterns.evidence.family import Family, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, Knowledge
 from timeveil.models.patterns.judges.attack import BoundAttack, SolveAttack
 from timeveil.models.patterns.judges.solving import solve_attack
 from timeveil.models.patterns.method.family import mine_family
@@ -45,7 +45,7 @@ def test_equations_can_tell_more_than_steps_do() -> None:
     done = made(rows, k, least, "additive")
     assert done is not None
     published = family(slow.supports_of(done.after), 4, 2)
-    assert len(channels_of(knowledge_of(published).family, k)) == 0
+    assert len(channels_of(Knowledge(published).family, k)) == 0
     assert solve_attack(published, k, seconds=60) == SolveAttack(2, 3, 3, 2)
 
 

@@ -16,7 +16,7 @@ from timeveil.judging import measure
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import mined
-from timeveil.models.patterns.evidence.family import knowledge_of
+from timeveil.models.patterns.evidence.family import Knowledge
 from timeveil.models.patterns.judges import measure as pattern_measure
 from timeveil.models.patterns.judges.measure import table_counts
 from timeveil.models.patterns.judges.profile import profile
@@ -96,7 +96,7 @@ def test_patterns_of_series_left_out_leave_no_group():
         held = baskets_of([[3 * int(t[1:]) + s for t, s in sorted(row)] for row in rows])
         before = mined(held, 6, 3, 5)
         left = pattern_measure.without_patterns(before, 4)
-        known = knowledge_of(left)
+        known = Knowledge(left)
         assert len(channels_of(known.family, 4)) == 0
         judged += left.number < before.number
     assert judged > 10

@@ -14,7 +14,7 @@ from tests.oracles.patterns import transactions
 import timeveil as tv
 from timeveil.datasets import load_curves
 from timeveil.models.patterns.method import mine
-from timeveil.models.patterns.method.channels import completed
+from timeveil.models.patterns.method.channels import Completed
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.publishing import as_count
 
@@ -106,9 +106,9 @@ def test_how_many_there_are_is_told_beside_closed_patterns_too() -> None:
 def test_what_follows_is_capped_as_what_is_found() -> None:
     rows = transactions([{0}] * 5 + [{1}] * 4 + [{2}], 3, 3)
     family = mine_family(rows, 4, 1, 10)
-    assert completed(family, 4).family.support.tolist() == [10, 5, 4, 1]
+    assert Completed(family, 4).family.support.tolist() == [10, 5, 4, 1]
     with pytest.raises(tv.ParameterError, match="the counts of more than 3 patterns follow") as refused:
-        completed(family, 3)
+        Completed(family, 3)
     assert refused.value.code == "too-many-patterns"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracles.patterns import Row, sets_of, supports_of, transactions
 
-from timeveil.models.patterns.method.channels import Channels, completed, maximal_channels
+from timeveil.models.patterns.method.channels import Channels, Completed, maximal_channels
 from timeveil.models.patterns.method.family import mine_family
 from timeveil.models.patterns.method.sanitizing import UNIT_COST, Virtual, cells_of, mergers, raised
 from timeveil.models.patterns.method.transactions import Sets
@@ -76,7 +76,7 @@ def test_first_fit(seed: int, kinds: int) -> None:
     symbols = np.random.default_rng(seed).integers(kinds, size=(20, items // kinds))
     rows = transactions((symbols + kinds * np.arange(items // kinds)).tolist(), items, kinds)
     family = mine_family(rows, 8 if kinds > 1 else 20, 2, 1 << 12)
-    completion = completed(family, 1 << 12, structural=False)
+    completion = Completed(family, 1 << 12, structural=False)
     found = mergers(Channels(have, lack, sizes, (), (), completion, family))
     assert sets_of(*found) == first_fit(channels, kinds, items, supports_of(family))
 

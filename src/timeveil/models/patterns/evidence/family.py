@@ -187,45 +187,38 @@ def all_parts(family: Family) -> tuple[Family, Ints]:
     return complete, np.concatenate([line + start for line, start in zip(numbers, offsets, strict=True)])
 
 
-@dataclass(frozen=True, slots=True)
 class Knowledge:
     """All that a reader knows: a family, and for each set its number among the published ones, -1 if derived.
 
-    `contradictions` is how often counts contradict that everybody has one symbol at every instant.
+    Where no items exclude each other, these are the published sets and nothing else. `contradictions` is how
+    often counts contradict that everybody has one symbol at every instant.
     """
 
-    family: Family
-    published: Ints
-    contradictions: int = 0
-
-
-def knowledge_of(family: Family) -> Knowledge:
-    """What a reader knows; where no items exclude each other, the published counts and nothing else.
-
-    Sets of n items follow from sets of n items and of one less, so lengths are done one after the other.
-    """
-    if family.kinds == 1:
-        return Knowledge(family, np.arange(family.number))
-    size = family.instants * family.kinds
-    complete = Family(family.levels[:1], family.support[:1], size, family.kinds)
-    published, contradictions = [np.zeros(1, dtype=np.int64)], 0
-    for length in range(1, len(family.levels)):
-        lines, support = family.levels[length], family.supports(length)
-        numbers = np.arange(*family.offsets[[length, length + 1]])
-        # A derived set can complete another instant, so each length is repeated until nothing follows.
-        while True:
-            derived, people, wrong = _derived(complete, lines, support)
-            if not len(derived):
-                break
-            lines, support = np.concatenate([lines, derived]), np.concatenate([support, people])
-            numbers = np.concatenate([numbers, np.full(len(derived), NONE)])
-        contradictions += wrong
-        order = np.lexsort(lines.T[::-1])
-        support = np.concatenate([complete.support, support[order]])
-        complete = replace(complete, levels=(*complete.levels, lines[order]), support=support)
-        published.append(numbers[order])
-    contradictions += int((complete.support < 0).sum())
-    return Knowledge(complete, np.concatenate(published), contradictions)
+    def __init__(self, family: Family) -> None:
+        self.family, self.published, self.contradictions = family, np.arange(family.number), 0
+        if family.kinds == 1:
+            return
+        size = family.instants * family.kinds
+        complete = Family(family.levels[:1], family.support[:1], size, family.kinds)
+        published = [np.zeros(1, dtype=np.int64)]
+        # Sets follow from sets of as many items and of one less: lengths are done one after the other.
+        for length in range(1, len(family.levels)):
+            lines, support = family.levels[length], family.supports(length)
+            numbers = np.arange(*family.offsets[[length, length + 1]])
+            # A derived set can complete another instant, so each length is repeated until nothing follows.
+            while True:
+                derived, people, wrong = _derived(complete, lines, support)
+                if not len(derived):
+                    break
+                lines, support = np.concatenate([lines, derived]), np.concatenate([support, people])
+                numbers = np.concatenate([numbers, np.full(len(derived), NONE)])
+            self.contradictions += wrong
+            order = np.lexsort(lines.T[::-1])
+            support = np.concatenate([complete.support, support[order]])
+            complete = replace(complete, levels=(*complete.levels, lines[order]), support=support)
+            published.append(numbers[order])
+        self.family, self.published = complete, np.concatenate(published)
+        self.contradictions += int((complete.support < 0).sum())
 
 
 def _derived(complete: Family, lines: Ints, support: Ints) -> tuple[Ints, Ints, int]:

@@ -17,7 +17,7 @@ from timeveil.domain.judgement import as_dict
 from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
-from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, Knowledge
 from timeveil.models.patterns.judges.solving import BoundAttack, SolveAttack, bound_attack, solve_attack
 from timeveil.models.patterns.parameters import PatternAdversary
 
@@ -114,7 +114,7 @@ def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> Pat
     adversary = adversary or PatternAdversary()
     patterns, k, people = evidence.patterns, evidence.k, len(evidence.counted)
     original, published = evidence.original, evidence.published
-    before, after = knowledge_of(evidence.before), knowledge_of(published)
+    before, after = Knowledge(evidence.before), Knowledge(published)
     evidence.progress("looking for small groups", 0.1)
     groups_before = channels_of(before.family, k)
     groups_after = promised = channels_of(after.family, k)
@@ -155,7 +155,7 @@ Term = tuple[int, int]  # a sign, and the number of a set whose support is added
 
 def examples_of(evidence: Evidence) -> tuple[SmallGroup, ...]:
     """A few of the groups that the true counts reveal."""
-    before = knowledge_of(evidence.before)
+    before = Knowledge(evidence.before)
     return _examples(before, channels_of(before.family, evidence.k), evidence.k, evidence.original.names)
 
 

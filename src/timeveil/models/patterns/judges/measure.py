@@ -24,7 +24,7 @@ from timeveil.errors import ParameterError
 from timeveil.models.patterns.evidence import Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, supports
-from timeveil.models.patterns.evidence.family import Family, Knowledge, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, Knowledge
 from timeveil.models.series.evidence import Evidence as SeriesEvidence
 
 READ_PATTERNS = 2_000  # patterns, drawn at random, that are read off a table of series
@@ -119,7 +119,7 @@ def _suppressed(
     """The patterns left when no small group is; None where that takes too long."""
     family = before
     for _ in range(MOST_ROUNDS if before.number <= MOST_PATTERNS else 0):
-        knowledge = knowledge_of(family)
+        knowledge = Knowledge(family)
         channels = channels_of(knowledge.family, k)
         if not len(channels):
             return family

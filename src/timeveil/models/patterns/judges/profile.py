@@ -16,7 +16,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.evidence import risk
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, mined, read_original
-from timeveil.models.patterns.evidence.family import knowledge_of
+from timeveil.models.patterns.evidence.family import Knowledge
 from timeveil.models.patterns.judges.measure import PatternLoss
 from timeveil.models.patterns.parameters import PatternAdversary, PatternParameters
 from timeveil.models.series.evidence.original import Series
@@ -77,7 +77,7 @@ def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:
     size = kinds * len(instants) if of_series else int(rows.items.max(initial=-1)) + 1
     least = max(int(support if support >= 1 else np.ceil(support * rows.rows)), parameters.k)
     family = mined(rows, size, kinds, least, parameters.max_len)
-    knowledge = knowledge_of(family if parameters.structural else family.unlinked)
+    knowledge = Knowledge(family if parameters.structural else family.unlinked)
     channels = channels_of(knowledge.family, parameters.k)
     counts = (least, rows.rows, len(np.unique(rows.items)), family.number - 1, len(channels))
     chances = tuple(_known(rows, size, number, parameters.k) for number in KNOWN)

@@ -26,7 +26,7 @@ import numpy as np
 
 from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.models.patterns.evidence.counting import with_border
-from timeveil.models.patterns.evidence.family import Family, knowledge_of
+from timeveil.models.patterns.evidence.family import Family, Knowledge
 
 Instants = tuple[int, ...]
 Counts = dict[Instants, tuple[Ints, Ints]]
@@ -74,7 +74,7 @@ def bound_attack(
     """Bound what at most `rare` have, just outside the published patterns; None where there are too many."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # scipy loads when it is needed
 
-    knowledge = knowledge_of(published)
+    knowledge = Knowledge(published)
     family = knowledge.family
     kinds = _kinds_of_people(family) if family.number <= MOST_PATTERNS else None
     if kinds is None:

@@ -22,7 +22,7 @@ from timeveil.evidence.checks import Findings
 from timeveil.models.patterns.evidence import ADDING, MOST_PEOPLE, Evidence, Patterns
 from timeveil.models.patterns.evidence.boxes import channels_of
 from timeveil.models.patterns.evidence.counting import Baskets, Original, supports, with_border
-from timeveil.models.patterns.evidence.family import NONE, Family, SizeError, all_parts, knowledge_of
+from timeveil.models.patterns.evidence.family import NONE, Family, Knowledge, SizeError, all_parts
 from timeveil.models.patterns.judges.manifest import check_columns, check_shape, check_statements
 
 Copies = list[tuple[int, Baskets]]  # virtual people by the number of copies of each
@@ -175,7 +175,7 @@ def _check_channels(evidence: Evidence, family: Family, findings: Findings) -> N
     findings.check(f"{group} follows from sums and differences of the counts of its items{assumed}")
     add_up = ", and letters of an instant add up" if structural else ""
     findings.check(f"no group would have fewer than 0 people{add_up}")
-    knowledge = knowledge_of(family if structural else family.unlinked)
+    knowledge = Knowledge(family if structural else family.unlinked)
     if not findings.expect_none("unlike-any-data:sums", sums=knowledge.contradictions):
         return
     try:

@@ -43,17 +43,42 @@ BLOCK_CELLS = 1 << 19
 Continuations = dict[int, int]  # the spare items of each continuation
 
 
-@dataclass(frozen=True)
 class Completed:
-    """A family with all that follows from it.
+    """A family with every set whose count follows from it; more than `most` sets are refused.
 
+    Nothing follows without items that exclude each other, nor for readers who do not know that they do.
     `origin` is the node that each was before, -1 if it follows. `turn` numbers sets of a length so that each
     comes after those that it follows from.
     """
 
-    family: Family
-    origin: Ints
-    turn: Ints
+    def __init__(self, family: Family, most: int, *, structural: bool = True) -> None:
+        self.family, self.origin, self.turn = family, np.arange(len(family)), np.arange(len(family))
+        if family.kinds == 1 or not structural:
+            return
+        nodes, origin = Nodes(int(family.support[0])), [np.zeros(1, np.int64)]
+        number = np.zeros(len(family), np.int64)  # of an original node, among all of its length
+        empty = np.zeros((1, 0), np.int64)
+        shorter, start = _Level(empty, empty, family.support[:1]), 0
+        for length in range(1, family.depth + 1):
+            before = np.arange(family.levels[length], family.levels[length + 1])
+            level = _Level(family.links[0][length], number[family.links[1][length]], family.support[before])
+            number[before] = np.arange(len(before))
+            while True:
+                if nodes.total + len(level.support) > most:
+                    structure = "as everybody has one symbol at every instant"
+                    message = f"{structure}, the counts of more than {most:,} patterns follow"
+                    hint = "raise {min_support}, take fewer instants, or set {max_len}"
+                    raise ParameterError(message, hint=hint, code="too-many-patterns", facts={"cap": most})
+                derived = level.derived(shorter, family.kinds, family.instants)
+                if not len(derived.support):
+                    break
+                level = _Level(*map(np.concatenate, zip(level, derived, strict=True)))
+            numbers = nodes.add(level.paths[:, -1], level.support, start + level.drops[:, -1], length)
+            start = int(numbers[0]) if len(numbers) else start
+            origin.append(np.concatenate([before, np.full(len(level.support) - len(before), -1)]))
+            shorter = level
+        self.family, self.turn = nodes.family(family.item_of, family.kinds, family.instants)
+        self.origin = np.concatenate(origin)[self.turn]
 
     def source(self, node: int) -> int:
         """The original node or, if it follows, the rarest original one that it would not follow without."""
@@ -71,39 +96,6 @@ class Completed:
                 raise AssertionError("a derived set has no sets that it follows from")
             node = min(nodes, key=lambda other: int(family.support[other]))
         return int(self.origin[node])
-
-
-def completed(family: Family, most: int, *, structural: bool = True) -> Completed:
-    """The family with every set whose count follows; more than `most` sets are refused.
-
-    Nothing follows without items that exclude each other, nor for readers who do not know that they do.
-    """
-    if family.kinds == 1 or not structural:
-        return Completed(family, np.arange(len(family)), np.arange(len(family)))
-    nodes, origin = Nodes(int(family.support[0])), [np.zeros(1, np.int64)]
-    number = np.zeros(len(family), np.int64)  # of an original node, among all of its length
-    empty = np.zeros((1, 0), np.int64)
-    shorter, start = _Level(empty, empty, family.support[:1]), 0
-    for length in range(1, family.depth + 1):
-        before = np.arange(family.levels[length], family.levels[length + 1])
-        level = _Level(family.links[0][length], number[family.links[1][length]], family.support[before])
-        number[before] = np.arange(len(before))
-        while True:
-            if nodes.total + len(level.support) > most:
-                structure = "as everybody has one symbol at every instant"
-                message = f"{structure}, the counts of more than {most:,} patterns follow"
-                hint = "raise {min_support}, take fewer instants, or set {max_len}"
-                raise ParameterError(message, hint=hint, code="too-many-patterns", facts={"cap": most})
-            derived = level.derived(shorter, family.kinds, family.instants)
-            if not len(derived.support):
-                break
-            level = _Level(*map(np.concatenate, zip(level, derived, strict=True)))
-        numbers = nodes.add(level.paths[:, -1], level.support, start + level.drops[:, -1], length)
-        start = int(numbers[0]) if len(numbers) else start
-        origin.append(np.concatenate([before, np.full(len(level.support) - len(before), -1)]))
-        shorter = level
-    complete, order = nodes.family(family.item_of, family.kinds, family.instants)
-    return Completed(complete, np.concatenate(origin)[order], order)
 
 
 class _Level(NamedTuple):
@@ -334,7 +326,7 @@ class Channels(Groups):
 
 def maximal_channels(family: Family, k: int, most: int, *, structural: bool = True) -> Channels:
     """All maximal channels of more than none and fewer than k rows; more than `most` boxes are refused."""
-    completion = completed(family, most, structural=structural)
+    completion = Completed(family, most, structural=structural)
     complete = completion.family
     if family.kinds == 1 or not structural:
         # maximal sets are boxes with one symbol at every instant
