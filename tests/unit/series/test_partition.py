@@ -6,7 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from timeveil.models.series.method.partition import Partition, settled_order
+from timeveil.models.series.method.partition import (
+    Partition,
+    equal_before,
+    numbered_as_met,
+    runs_of,
+    settled_order,
+)
 
 NONE = pa.table({})
 
@@ -45,3 +51,9 @@ def test_labels_go_back_to_where_series_came_from() -> None:
         order, 4
     )
     assert (partition.group.tolist(), partition.subgroup.tolist()) == ([6, -1, 5, -1], [8, -1, 7, -1])
+
+
+def test_labels_are_numbered_counted_and_brought_together() -> None:
+    assert [numbers.tolist() for numbers in numbered_as_met(np.array([7, 3, 7]))] == [[0, 1, 0], [0, 1]]
+    assert equal_before(np.array([7, 3, 7, 7])).tolist() == [0, 0, 1, 2]
+    assert [places.tolist() for places in runs_of(np.array([1, 0, -1, 1]))] == [[1, 0, 3], [0, 1, 3]]

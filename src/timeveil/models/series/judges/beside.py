@@ -215,13 +215,11 @@ def bits_lost(evidence: Evidence) -> dict[str, float]:
 def shares_where(evidence: Evidence, where: Any) -> Floats:
     """Per run the share of its series that meets conditions: expected, certain and possible."""
     conditions, runs = Alternatives(evidence.release, where, evidence.columns("quasi")), evidence.runs
-    columns = {}
-    for name in conditions.labelled:
-        labels = evidence.run_labels(name)
-        columns[name] = labels.values.take(pa.array(labels.codes))
+    labels = [evidence.run_labels(name) for name in conditions.labelled]
+    columns = [each.values.take(pa.array(each.codes)) for each in labels]
     marks = np.full(len(runs.rows), (1 << len(conditions.sets)) - 1)
     names = [*conditions.labelled, "marks", "rows"]
-    classes = pa.table([*columns.values(), pa.array(marks), pa.array(runs.rows)], names)
+    classes = pa.table([*columns, pa.array(marks), pa.array(runs.rows)], names)
     return evidence.label_shares(conditions, classes)
 
 

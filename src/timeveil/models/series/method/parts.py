@@ -90,15 +90,12 @@ def layers_of(matrix: Matrix, attributes: pa.Table, person: Ints) -> Ints:
 
 def each_alone(part: Ints, formed: Formed, noun: str, progress: Progress) -> Partition:
     """The groups of all parts side by side; `noun` is what the facts call the parts."""
-    parts = int(part.max()) + 1
-
-    def partitions() -> Iterator[tuple[Ints, Partition]]:
-        for number in range(parts):
-            progress("forming groups", number / parts)
-            rows = np.flatnonzero(part == number)
-            yield rows, formed(rows, silent)
-
-    return side_by_side(len(part), partitions(), noun)
+    partitions, parts = list[tuple[Ints, Partition]](), int(part.max()) + 1
+    for number in range(parts):
+        progress("forming groups", number / parts)
+        rows = np.flatnonzero(part == number)
+        partitions.append((rows, formed(rows, silent)))
+    return side_by_side(len(part), partitions, noun)
 
 
 class Quasi:
