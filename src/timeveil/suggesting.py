@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -29,7 +29,7 @@ from timeveil.evidence.codes import Coded, distinct_pairs, encode
 from timeveil.models import parameters_of, tables
 from timeveil.page.wording import counted, name, share, visible
 from timeveil.reading import looks
-from timeveil.reading.columns import is_list, is_text
+from timeveil.reading.columns import is_list, is_text, with_points
 from timeveil.reading.database import is_address
 from timeveil.reading.risks import FEWEST_ROWS, MOST
 from timeveil.reading.sources import Form, open_source
@@ -63,7 +63,8 @@ class ColumnProfile:
 class Suggestion:
     """The roles of all columns, and the command that fits the table, each with its reason.
 
-    `values` are parameters that follow from the columns, such as hierarchies of quasi-identifiers.
+    `values` are parameters that follow from the columns, such as hierarchies of quasi-identifiers, and `form`
+    is what was stated about the file.
     """
 
     source: str
@@ -72,6 +73,7 @@ class Suggestion:
     reason: str
     columns: tuple[ColumnProfile, ...]
     values: Mapping[str, Any]
+    form: Mapping[str, Any] = field(default_factory=dict)
 
     ALSO: ClassVar = ("named as roles",)
     as_dict = as_dict
@@ -114,7 +116,7 @@ class Suggestion:
                 lines += [f"{role} = [", *listed, "]"]
         table = tables()[self.command].table()
         lines.append("")
-        for key, value in {**required_values(tables()[self.command]), **self.values}.items():
+        for key, value in {**required_values(tables()[self.command]), **self.form, **self.values}.items():
             meaning = f"  # {table[key].meaning}" if table[key].required else ""
             lines.append(f"{table[key].key} = {literal(value, toml=True)}{meaning}")
         return "\n".join(lines) + "\n"
@@ -129,7 +131,7 @@ def suggest(table: Any, *, command: str | None = None, **form: Any) -> Suggestio
     """Propose a role for every column of a table, with the reason.
 
     `command` is what it is to be published with; the one that fits best if it is not set. `form` says how a
-    file is written, as for `read`: `delimiter`, `encoding`, `sheet`.
+    file is written, as for `read`: `decimal`, `delimiter`, `encoding`, `sheet`.
 
     >>> rows = {"patient": ["a", "b", "a"] * 30, "day": ["2024-01-31", "2024-02-01", "2024-02-02"] * 30}
     >>> proposal = suggest(pa.table(rows))
@@ -146,7 +148,8 @@ def suggest(table: Any, *, command: str | None = None, **form: Any) -> Suggestio
         hint = "check that it is the right file"
         raise InputError(f"{subject} has no rows", hint=hint, code="file-unreadable")
     path = str(table) if isinstance(table, str | os.PathLike) else (source.name or "IN")
-    return _Look(data).proposal(path, command)
+    stated_form = {name: value for name, value in stated.reading().items() if value is not None}
+    return _Look(data, stated_form).proposal(path, command)
 
 
 class _Spread(NamedTuple):
@@ -161,9 +164,10 @@ class _Spread(NamedTuple):
 class _Look:
     """The columns of a table, counted once."""
 
-    def __init__(self, data: pa.Table) -> None:
-        self.rows, self.names = data.num_rows, data.column_names
+    def __init__(self, data: pa.Table, form: Mapping[str, Any]) -> None:
+        self.rows, self.names, self.form = data.num_rows, data.column_names, form
         self.coded: dict[str, Coded] = {}
+        self.values: dict[str, pa.Array] = {}
         self.nulls: dict[str, int] = {}
         self.kinds: dict[str, str] = {}
         for column in self.names:
@@ -175,7 +179,11 @@ class _Look:
                 self.kinds[column] = "list"
                 cells = pa.array([None if cell is None else str(cell) for cell in cells.to_pylist()])
             self.coded[column] = encode(cells)
-            self.kinds.setdefault(column, looks.kind_of(self.coded[column].values.drop_null()))
+            values = self.coded[column].values.drop_null()
+            if form.get("decimal") == "comma" and is_text(values.type):
+                values = with_points(values)
+            self.values[column] = values
+            self.kinds.setdefault(column, looks.kind_of(values, form.get("decimal")))
         self.person = self._person()
         self.owner = np.arange(self.rows) if self.person is None else self.coded[self.person].codes
         self.people = self.rows if self.person is None else self.size(self.person)
@@ -214,7 +222,8 @@ class _Look:
             ColumnProfile(c, self.kinds[c], self.size(c), self.nulls[c], self.spread[c].people, *proposed[c])
             for c in self.names
         )
-        return Suggestion(source, self.rows, table.command, reason, profiles, self._values(table, proposed))
+        values = self._values(table, proposed)
+        return Suggestion(source, self.rows, table.command, reason, profiles, values, self.form)
 
     def _person(self) -> str | None:
         """The column that names people best: by its name, else by many values that come again."""
@@ -383,6 +392,6 @@ class _Look:
             if role in needed and self.nulls[column] and "nulls" in lines:
                 values["nulls"] = lines["nulls"].example
             if role == "quasi" and table.model == "time":
-                how = looks.hierarchy_of(self.coded[column].values.drop_null(), self.kinds[column])
+                how = looks.hierarchy_of(self.values[column], self.kinds[column])
                 hierarchies[column] = how or "suppression"
         return values | ({"recode": "local", "hierarchies": hierarchies} if hierarchies else {})

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeveil.domain.lines import Decimal
 from timeveil.reading.columns import is_text
 from timeveil.reading.risks import reads_as_time
 
@@ -33,6 +34,7 @@ SECRET = _words(
 ITEM = _words("item items product article code symptom drug")
 """Words in names of columns: who it is, what outsiders know, what they must not learn, what people have."""
 _WHOLE, _NUMBER = r"^\s*[+-]?\d{1,15}\s*$", r"^\s*[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][+-]?\d+)?\s*$"
+_POINTS = _NUMBER.replace("[.,]", r"\.")
 _CODE = r"^\s*0\d"
 _FEW = 12  # a quasi-identifier with no more values than this needs no hierarchy
 
@@ -42,8 +44,11 @@ def words_of(column: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column)}
 
 
-def kind_of(values: pa.Array) -> str:
-    """What different values are: a date, a time, a whole number, a number, yes or no, or text."""
+def kind_of(values: pa.Array, decimal: Decimal | None = None) -> str:
+    """What different values are: a date, a time, a whole number, a number, yes or no, or text.
+
+    If the decimal separator was stated, numbers are those with points.
+    """
     kind = values.type
     if pa.types.is_boolean(kind):
         return "yes or no"
@@ -55,7 +60,7 @@ def kind_of(values: pa.Array) -> str:
     if pa.types.is_floating(kind):
         return "whole number" if bool(np.all(np.mod(np.asarray(values), 1) == 0)) else "number"
     if is_text(kind) and len(values) and not pc.any(pc.match_substring_regex(values, _CODE)).as_py():
-        for pattern, word in ((_WHOLE, "whole number"), (_NUMBER, "number")):
+        for pattern, word in ((_WHOLE, "whole number"), (_POINTS if decimal else _NUMBER, "number")):
             if pc.all(pc.match_substring_regex(values, pattern)).as_py():
                 return word
     return "number" if pa.types.is_decimal(kind) else "text"

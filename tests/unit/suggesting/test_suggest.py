@@ -147,3 +147,42 @@ def test_of_people_with_many_items_short_patterns_are_proposed() -> None:
     proposal = tv.suggest(table)
     assert (proposal.command, proposal.values["max_len"]) == ("sanitize-patterns", 3)
     assert "max_len" not in tv.suggest(baskets()).values
+
+
+DOSES = ["1.234", "2.500", "10.000", "1.250", "12.345"]
+
+
+@pytest.mark.parametrize(
+    ("decimal", "doses", "kind"),
+    [
+        (None, DOSES, "number"),
+        ("point", DOSES, "number"),
+        ("comma", DOSES, "whole number"),
+        (None, ["1.234,50", "2,5"], "text"),
+        ("comma", ["1.234,50", "2,5"], "number"),
+        (None, ["0,5", "2,25"], "number"),
+        ("point", ["0,5", "2,25"], "text"),
+    ],
+)
+def test_the_decimal_separator_says_what_a_number_is(
+    decimal: str | None, doses: list[str], kind: str
+) -> None:
+    rows = 60 * len(doses)
+    table = {"patient": [f"p{n % 50}" for n in range(rows)], "day": ["2024-01-31"] * rows, "dose": doses * 60}
+    proposal = tv.suggest(pa.table(table), decimal=decimal)
+    assert {column.name: column.type for column in proposal.columns} == {
+        "patient": "text",
+        "day": "date",
+        "dose": kind,
+    }
+
+
+def test_a_job_reads_the_file_as_the_proposal_did(tmp_path: Path) -> None:
+    lines = [f"p{n % 40};2024-01-{1 + n % 28:02};1.{n % 20:03},5" for n in range(1_600)]
+    (tmp_path / "in.csv").write_text("\n".join(["patient;day;age", *lines]), "utf-8")
+    job, form = tmp_path / "job.toml", ["--decimal", "comma", "--delimiter", "semicolon"]
+    assert run(["suggest", str(tmp_path / "in.csv"), "--out", str(job), "--quiet", *form]) == 0
+    read = tomllib.loads(job.read_text("utf-8"))
+    assert (read["decimal"], read["delimiter"]) == ("comma", "semicolon")
+    assert read["hierarchies"]["age"].startswith("intervals:")
+    assert run(["run", str(job), "--dry-run", "--quiet"]) == 0
