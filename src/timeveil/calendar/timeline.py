@@ -25,6 +25,7 @@ from timeveil.domain.relation import TimeAxis
 
 Gaps = Literal["error", "skip", "suppress", "next"]
 Positions = npt.NDArray[np.int32]
+Bits = npt.NDArray[np.uint8]
 
 _CLOCK = (
     *((HOUR, "hour"), (30 * MINUTE, "30-minutes"), (15 * MINUTE, "15-minutes")),
@@ -130,6 +131,17 @@ class Timeline:
         if len(heads) and code.min() >= 0:
             return np.repeat(heads, np.diff(heads, append=len(self)))
         return np.repeat(np.append(heads, np.int32(-1))[code], counts)
+
+    def cuts(self, h: Granularity) -> tuple[Bits, Bits]:
+        """Between which positions outside its gaps h cuts, and which are in its gaps: a bit each."""
+        heads, code, counts = self._coded(h)
+        in_gaps, begins = np.repeat(code < 0, counts), np.zeros(len(self), dtype=bool)
+        begins[heads] = True
+        return np.packbits(begins[~in_gaps][1:]), np.packbits(in_gaps)
+
+    def rows_in_gaps(self, h: Granularity, rows_at: Ints) -> int:
+        """How many rows are in no granule of h, of so many at each position."""
+        return int(rows_at[self.in_gaps(h)].sum()) if h.has_gaps else 0
 
     def in_gaps(self, h: Granularity) -> Flags:
         """Which positions are in no granule of h, under every policy for gaps."""

@@ -119,7 +119,7 @@ class MemoryEvents:
         return [count(granularity) for granularity in granularities]
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
-        return int(self._rows_at[timeline.in_gaps(granularity)].sum())
+        return timeline.rows_in_gaps(granularity, self._rows_at)
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         visits, cell_of_row = self._sorted(levels)

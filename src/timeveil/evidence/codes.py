@@ -4,7 +4,6 @@ This is the judges' own counting: nothing in it is shared with the methods that 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
@@ -18,6 +17,7 @@ from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.release import Deferred
 from timeveil.domain.stored import Stored
 from timeveil.errors import InputError, raising
+from timeveil.reading.columns import whole_numbers
 from timeveil.reading.files import UNLIMITED, too_large
 
 Codes: TypeAlias = npt.NDArray[np.signedinteger[Any]]
@@ -110,12 +110,7 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
 
 def encode_people(column: pa.ChunkedArray) -> Coded:
     """The same, but whole numbers are ranked, written as text or not, because to hash them takes long."""
-    numbers = column
-    if pa.types.is_string(column.type) and not column.null_count:
-        with suppress(pa.ArrowInvalid):
-            numbers = column.cast(pa.int64())
-            if not pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py():  # 007 is not 7
-                numbers = column
+    numbers = whole_numbers(column) or column
     if column.null_count or not pa.types.is_signed_integer(numbers.type):
         return encode(column)
     people, codes = ranked(np.asarray(numbers).astype(np.int64, copy=False))

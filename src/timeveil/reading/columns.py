@@ -4,6 +4,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -30,6 +31,7 @@ _OFFSET = re.compile(r"[+-]\d\d(:?\d\d)?")
 _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _WIDER = {pa.null(): pa.string(), pa.float16(): pa.float32(), pa.time32("s"): pa.time32("ms")}
+_ZERO, _NINE = b"09"
 _GROUPS = r"[.' \x{a0}\x{202f}]"
 _POWER = r"[eE][+-]?\d+"
 _NUMBER = rf"^\s*[+-]?(?:(?:\d+|\d{{1,3}}(?:{_GROUPS}\d{{3}})+)?(?:,\d+)?|\d+(?:,\d+)?{_POWER})\s*$"
@@ -235,6 +237,22 @@ def text_bytes(texts: pa.Array) -> tuple[Any, Any]:
     width = np.int64 if texts.type in (pa.large_string(), pa.large_binary()) else np.int32
     ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
     return np.frombuffer(letters, np.uint8)[ends[0] : ends[-1]], ends - ends[0]
+
+
+def whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The numbers from 0 on that all texts of a column are, each written in the one usual way."""
+    if not pa.types.is_string(texts.type) or texts.null_count or not len(texts):
+        return None
+    letters = [text_bytes(chunk)[0] for chunk in texts.chunks]
+    if any(part.min(initial=_NINE) < _ZERO or part.max(initial=_ZERO) > _NINE for part in letters):
+        return None
+    with suppress(pa.ArrowInvalid):
+        numbers = texts.cast(pa.int64())
+        longer = (pc.greater_equal(numbers, 10**n) for n in range(1, len(str(pc.max(numbers).as_py()))))
+        # All texts together are no longer than their numbers: 007 is not 7.
+        if sum(map(len, letters)) == len(texts) + sum(pc.sum(rows).as_py() for rows in longer):
+            return numbers
+    return None
 
 
 class DecimalCommas:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from timeveil.domain.arrays import Codes, Flags, Floats, Ints
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError
 from timeveil.reading import columns
-from timeveil.reading.columns import decoded, is_text, refuse_rows
+from timeveil.reading.columns import decoded, is_text, refuse_rows, whole_numbers
 
 CODE_ROOM = 2**31 - 1
 _SAMPLE_ROWS = 1_000
@@ -49,7 +48,7 @@ def with_dictionaries(table: pa.Table, respondent: str) -> pa.Table:
     People who are numbered stay as they are, as nothing compares them but `encode_people`.
     """
     names = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    names = [n for n in names if n != respondent or not _numbered(table[n].slice(0, _SAMPLE_ROWS))]
+    names = [n for n in names if n != respondent or not whole_numbers(table[n].slice(0, _SAMPLE_ROWS))]
     with ThreadPoolExecutor(2) as pool:
         encoded = pool.map(pc.dictionary_encode, [table[name] for name in names])
     for name, column in zip(names, encoded, strict=True):
@@ -74,7 +73,7 @@ def encode(column: pa.ChunkedArray) -> Coded:
 
 def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
     """Codes of respondents and a bound on them. Dense whole numbers, also as texts, need no hashing."""
-    if len(column) > _SAMPLE_ROWS and (numbers := _numbered(column)):  # for fewer, to look takes longer
+    if len(column) > _SAMPLE_ROWS and (numbers := whole_numbers(column)):  # for fewer, to look takes longer
         codes, room = encode_people(numbers)
         # Numbered as texts are, in the order in which they first occur.
         first = np.full(room, len(codes))
@@ -90,16 +89,6 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
             return (numbers - low).astype(np.int32), high - low + 1
     coded = encode(column)
     return coded.codes, len(coded.values)
-
-
-def _numbered(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The whole numbers that all texts of a column are, each written in the one usual way."""
-    if pa.types.is_string(column.type) and not column.null_count:
-        with suppress(pa.ArrowInvalid):
-            numbers = column.cast(pa.int64())
-            if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py():  # 007 is not 7
-                return numbers
-    return None
 
 
 def distinct(numbers: Ints) -> Ints:

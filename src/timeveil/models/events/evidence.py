@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.axis import instants, ticks
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Gaps, Timeline, base_for
+from timeveil.calendar.timeline import Gaps, Ticks, Timeline, base_for
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
@@ -41,6 +41,7 @@ from timeveil.evidence.published import Evidence as ReleaseEvidence
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
 LOWEST, HIGHEST = -(2**61), 2**61
 WIDTHS = (86_400, 3_600, 1_800, 900, 300, 60)
+_BEYOND = 2**40  # wider than all times together
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,24 @@ class Granules:
     end: Ints
     reach: Ints
 
+    @property
+    def stretches(self) -> Ticks:
+        """Stretches of one length, each of them in one granule or in none."""
+        edges = np.concatenate([self.start, self.end, self.reach])
+        edges = edges[(edges > LOWEST) & (edges < HIGHEST)]
+        begin = int(edges.min()) if len(edges) else 0
+        return Ticks(int(np.gcd.reduce(edges - begin)) or _BEYOND, -begin, "stretch")
+
     def containing(self, moments: Ints) -> Ints:
         """Index of the granule that a row of each instant is published in; -1 where there is none."""
         if not len(self.start):
             return np.full(len(moments), -1, dtype=np.int64)
-        index = np.searchsorted(np.maximum.accumulate(self.end), moments, side="right")
+        # Many rows are in few stretches, of which each is looked up once.
+        stretches, stretch = ranked(self.stretches.granule(moments))
+        begins = self.stretches.start(stretches)
+        index = np.searchsorted(np.maximum.accumulate(self.end), begins, side="right")
         inside = np.minimum(index, len(self.end) - 1)
-        return np.where((index < len(self.end)) & (self.reach[inside] <= moments), index, -1)
+        return np.where((index < len(self.end)) & (self.reach[inside] <= begins), index, -1)[stretch]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +21,7 @@ from timeveil.calendar.axis import instants
 from timeveil.calendar.catalogue import available, fit
 from timeveil.calendar.civil import DAY, MINUTE
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Gaps, Timeline
+from timeveil.calendar.timeline import Bits, Gaps, Timeline
 from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.checks import Findings
@@ -31,7 +30,7 @@ from timeveil.models.events.evidence import Evidence, example_of, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
 from timeveil.reading.table import moments
 
-Cuts: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
+Cuts: TypeAlias = tuple[Bits, Bits]
 SUMS = ("smallest_group", "groups", "group_total", "groups_below_k", "rows_below_k")
 _PART_ROWS = 1 << 19  # counted at a time, unless one label has more
 
@@ -70,11 +69,9 @@ def check_candidates(
         return
     cuts, wrong = dict[str, Cuts](), 0
     for name, level in levels.items():
-        counted, firsts = dict(numbers[name]), timeline.firsts(level)
-        # Between which times outside its gaps it cuts, and which are in its gaps: a bit each.
-        cuts[name] = np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
+        counted, cuts[name] = dict(numbers[name]), timeline.cuts(level)
         if calendar is not None:  # earlier versions stated those of a granularity that groups alike
-            counted["rows_in_gaps"] = int(rows_at[timeline.in_gaps(level)].sum())
+            counted["rows_in_gaps"] = timeline.rows_in_gaps(level, rows_at)
         wrong += any(candidates[name].get(number) != count for number, count in counted.items())
     findings.expect("candidates:numbers", not wrong, wrong=wrong, candidates=len(candidates))
     if calendar is None:
@@ -140,7 +137,8 @@ def _counted(
             begins = np.flatnonzero(changes(firsts))
             finer = next(v for v in reversed(counted) if np.array_equal(v.granules[begins], begins))
             visits = finer.at(firsts)
-            if len(visits.cell) < 0.8 * len(finer.cell) and firsts.min() >= 0:
+            smaller = len(visits.cell) + len(visits.rows) < 0.8 * (len(finer.cell) + len(finer.rows))
+            if smaller and firsts.min() >= 0:
                 counted.append(visits)
             numbers.append(_numbers(visits.people, visits.rows, evidence.k))
         return numbers

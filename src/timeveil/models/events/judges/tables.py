@@ -8,7 +8,6 @@ promises beyond k people.
 Cost: `sides` is a join of lookups; each grouping of it moves rows once, those of the candidates once more.
 """
 
-import math
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
@@ -27,8 +26,6 @@ from timeveil.domain.stored import Stored
 from timeveil.evidence.codes import Coded, plain_type
 from timeveil.evidence.published import schema_of
 from timeveil.models.events.evidence import (
-    HIGHEST,
-    LOWEST,
     WIDTHS,
     Evidence,
     Granules,
@@ -49,7 +46,6 @@ _KINDS = (
     *(pa.types.is_boolean, pa.types.is_float64),
 )
 _LARGEST = 1.7976931348623157e308  # in SQL NaN is larger, and so is infinity, which has no a
-_BEYOND = 2**40  # wider than all times together
 
 
 def tables_of(evidence: Evidence) -> "Tables | None":
@@ -244,17 +240,12 @@ class Tables:
     @cached_property
     def placed(self) -> str:
         """The original rows, each with the granule that admits it or none."""
-        granules, session = self.granules, self.session
-        edges = np.concatenate([granules.start, granules.end, granules.reach])
-        edges = np.unique(edges[(edges > LOWEST) & (edges < HIGHEST)])
-        # Stretches of one length, each of them in one granule or in none.
-        phase = int(edges[0]) if len(edges) else 0
-        width = math.gcd(*(edges - phase).tolist()) or _BEYOND
-        stretch = session.floored(f"(moment + {-phase})", width)
+        granules, session, of_granules = self.granules, self.session, self.granules.stretches
+        stretch = session.floored(f"(moment + {of_granules.phase})", of_granules.width)
         session.view("judged_stretches", f"SELECT *, {stretch} AS stretch FROM judged_visits")
         occurring = session.table("SELECT DISTINCT stretch FROM judged_stretches WHERE complete = 1")
         stretches = occurring["stretch"].to_numpy()
-        granule = granules.containing(stretches * width + phase)
+        granule = granules.containing(of_granules.start(stretches))
         times = {"within": stretches[granule >= 0], "granule": granule[granule >= 0]}
         session.upload("judged_times", pa.table(times))
         session.view(

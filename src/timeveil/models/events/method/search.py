@@ -181,8 +181,7 @@ class Order:
         # Where a granularity cuts the positions outside its gaps, and which are inside: a bit each.
         partitions: dict[str, tuple[int, int]] = {}
         for g in granularities:
-            firsts = timeline.firsts(g)
-            cuts, gaps = np.packbits(np.diff(firsts[firsts >= 0]) != 0), np.packbits(firsts < 0)
+            cuts, gaps = timeline.cuts(g)
             partitions[g.name] = int.from_bytes(cuts.tobytes()), int.from_bytes(gaps.tobytes())
 
         def rank(granularity: Granularity) -> tuple[int, int, int]:
