@@ -15,8 +15,8 @@ import sys
 from contextlib import suppress
 from itertools import pairwise
 
-_MALLOC = {-8: 1, -3: 1 << 30, -1: 1 << 28}
-"""Of glibc: one arena, no mapping of its own for an array below 1 GB, and 256 MB that are free stay."""
+_MALLOC = {-8: 1, -3: 1 << 30, -1: 1 << 29}
+"""Of glibc: one arena, no mapping of its own for an array below 1 GB, and 512 MB that are free stay."""
 
 
 def is_command() -> bool:

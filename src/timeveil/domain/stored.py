@@ -5,7 +5,6 @@ whatever the process dies of. What exists and can be locked has no owner any mor
 such locks, nothing is removed but empty folders.
 """
 
-import ctypes
 import os
 import re
 import secrets
@@ -42,13 +41,6 @@ PLAIN_PARQUET = {
 }
 """How a table file is written that may be published: with its rows, and neither statistics nor metadata."""
 LOCK = ".held"  # the file in a temporary folder that is locked while the folder is in use
-
-
-def give_back_memory() -> None:
-    """Return freed memory to the system, which Arrow and the C library would keep for later."""
-    pa.default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError, TypeError):  # not every C library can
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 class PrivateFolder:

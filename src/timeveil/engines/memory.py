@@ -12,6 +12,7 @@ than a day, only returns on the same day, and where they are longer, one visit a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,7 +117,8 @@ class MemoryEvents:
                 groups = visits.within(firsts >= 0).groups(firsts)
             return groups.tally(k, self.rows_in_gaps(timeline, granularity))
 
-        return [count(granularity) for granularity in granularities]
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(count, granularities))
 
     def rows_in_gaps(self, timeline: Timeline, granularity: Granularity) -> int:
         return timeline.rows_in_gaps(granularity, self._rows_at)
@@ -131,7 +133,7 @@ class MemoryEvents:
         number = np.where(safe, np.cumsum(safe) - 1, -1).astype(np.int32)
         group_of_cell = np.full(inside.size, -1, np.int32)
         group_of_cell[inside] = number[groups.of_cells(int(inside.sum()))]
-        group = group_of_cell[cell_of_row]
+        group = group_of_cell.take(cell_of_row)
         granules = timeline.granules_of(granularity)
         return self._published(group, [(np.flatnonzero(group >= 0), granules, levels)], groups.people[safe])
 
@@ -299,7 +301,7 @@ class Visits:
             visitors = rows - np.bincount(key[repeats] & ((1 << cell_bits) - 1), minlength=rows.size)
             key = np.delete(key, repeats)
         cell = (key & ((1 << cell_bits) - 1)).astype(np.int32)
-        before = _previous(position_of[cell], key >> cell_bits)
+        before = _previous(position_of.take(cell), key >> cell_bits)
         return cls(quasi_of, position_of, rows, visitors, cell, before), cell_of_row
 
     @cached_property
@@ -318,8 +320,11 @@ class Visits:
             return Groups(self.visitors, self.rows, heads)
         # Procedure 2: a person counts where no earlier visit is in the same granule.
         cell, before = returns or (self.cell, self.before)
-        repeated = np.bincount(cell[before >= first[cell]], minlength=first.size)
-        people, rows = (np.add.reduceat(c, heads) for c in (self.visitors - repeated, self.rows))
+        repeated = np.bincount(cell[before >= first.take(cell)], minlength=first.size)
+        # A sum of each group: running totals at its last cell, less those of the group before.
+        lasts = np.append(heads[1:], first.size) - 1
+        totals = (np.cumsum(counts).take(lasts) for counts in (self.visitors - repeated, self.rows))
+        people, rows = (np.diff(total, prepend=0) for total in totals)
         return Groups(people, rows, heads)
 
     def by(self, firsts: Codes) -> tuple[Visits, Returns]:
@@ -328,10 +333,10 @@ class Visits:
         The first are enough to count whatever is coarser, the second whatever is finer.
         """
         first, heads = self._runs(firsts)
-        fresh = self.before < first[self.cell]
+        fresh = self.before < first.take(self.cell)
         returns = self.cell[~fresh], self.before[~fresh]
         groups = self.groups(firsts, returns)
-        cell, before = groups.of_cells(first.size)[self.cell[fresh]], self.before[fresh]
+        cell, before = groups.of_cells(first.size).take(self.cell[fresh]), self.before[fresh]
         coarser = Visits(self.quasi[heads], first[heads], groups.rows, groups.people, cell, before)
         return coarser, returns
 
@@ -370,7 +375,7 @@ def _numbered(numbers: Ints) -> tuple[Ints, Codes, Ints]:
     if high - low < numbers.size:  # a table over their range is no larger than they are
         counts = np.bincount(numbers - low)
         number = np.cumsum(counts > 0, dtype=np.int32) - np.int32(1)
-        return np.flatnonzero(counts) + low, number[numbers - low], counts[counts > 0]
+        return np.flatnonzero(counts) + low, number.take(numbers - low), counts[counts > 0]
     row_bits = max(numbers.size - 1, 1).bit_length()
     if (high - low).bit_length() + row_bits > KEY_BITS:
         distinct, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)

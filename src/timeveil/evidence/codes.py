@@ -145,7 +145,7 @@ def _encode_dictionary(column: pa.ChunkedArray) -> Coded:
         # A null index takes the last entry, the code of null.
         lookup = np.append(distinct.codes[offset : offset + len(entry)], null)
         indices = pc.fill_null(chunk.indices.cast(pa.int64()), -1) if chunk.null_count else chunk.indices
-        parts.append(lookup[np.asarray(indices)])
+        parts.append(lookup.take(np.asarray(indices)))
         offset += len(entry)
     # Entries that no row uses are not values of the column.
     used, codes = ranked(np.concatenate(parts))
@@ -168,8 +168,8 @@ def align(original: Coded, released: Coded) -> tuple[Coded, Coded]:
             values = original.values.cast(kind)
     joint = encode(pa.chunked_array([values, released.values], kind))
     return (
-        Coded(joint.codes[: len(values)][original.codes], joint.values),
-        Coded(joint.codes[len(values) :][released.codes], joint.values),
+        Coded(joint.codes[: len(values)].take(original.codes), joint.values),
+        Coded(joint.codes[len(values) :].take(released.codes), joint.values),
     )
 
 
@@ -233,7 +233,7 @@ def ranked(values: Ints) -> tuple[Ints, Ints]:
         seen[codes] = True
         number: npt.NDArray[Any] = np.cumsum(seen, dtype=np.int32 if high - low < 2**31 else np.int64)
         number -= 1
-        return np.flatnonzero(seen) + low, number[codes].astype(np.int64, copy=False)
+        return np.flatnonzero(seen) + low, number.take(codes).astype(np.int64, copy=False)
     bits = len(values).bit_length()
     if (high - low).bit_length() + bits > _WORD_BITS:
         ordered, index = np.unique(values, return_inverse=True)

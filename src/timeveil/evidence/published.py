@@ -284,7 +284,8 @@ def counted_rows(evidence: Evidence, keys: Sequence[str], by: Sequence[str]) -> 
     order = RowOrder(schema_of(release).names, by)
 
     def look(batch: pa.RecordBatch, counts: pa.Table) -> None:
-        order.push(batch)
+        rows = np.asarray(counts.column(-1))
+        order.push(batch, np.cumsum(rows) - rows, keys)
         if evidence.ledger is not None:
             runs.append(counts)
             size = sum(table.nbytes for table in runs)
@@ -305,14 +306,18 @@ class RowOrder:
         self.names = [*by, *(name for name in names if name not in by and name != within)]
         self._within, self._last, self.wrong = within, list[pa.RecordBatch](), 0
 
-    def push(self, batch: pa.RecordBatch) -> None:
+    def push(self, batch: pa.RecordBatch, heads: Ints | None = None, alike: Sequence[str] = ()) -> None:
+        """The next rows; if `heads` are given, others have the values of `alike` of the row before."""
         if not len(batch):
             return
         # The last row leads the next batch, so that neighbours across the border are compared too.
-        rows = pa.Table.from_batches([*self._last, batch])
+        rows, led = pa.Table.from_batches([*self._last, batch]), len(self._last)
         self._last = [batch.slice(batch.num_rows - 1)]
         before, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
-        falls, _ = compared_rows(before, after, self.names)
+        falls, _ = compared_rows(before, after, [name for name in self.names if name not in alike])
+        if heads is not None:
+            at = heads[1 - led :] - (1 - led)
+            falls[at] = compared_rows(before.take(pa.array(at)), after.take(pa.array(at)), self.names)[0]
         if self._within is not None:
             falls &= compared_rows(before, after, [self._within])[1]
         self.wrong += int(falls.sum())

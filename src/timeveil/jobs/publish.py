@@ -18,7 +18,6 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Deferred, Ledger, Release
 from timeveil.domain.roles import REST
 from timeveil.domain.run import Run
-from timeveil.domain.stored import give_back_memory
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
 from timeveil.explore.profiling import profile
@@ -58,7 +57,6 @@ def publish(
         for table in release.parts.values():
             if isinstance(table, Deferred) and written is not release:
                 table.forget()  # what was written has the same rows
-        give_back_memory()
         evidence = gather(written, ledger)
         progress("verifying", 0.7)
         verdict = verify(evidence)

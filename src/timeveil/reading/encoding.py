@@ -80,7 +80,7 @@ def encode_people(column: pa.ChunkedArray) -> tuple[Codes, int]:
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         number = np.empty(room, np.int32)
         number[np.argsort(first)] = np.arange(room)
-        return number[codes], int(np.count_nonzero(first < len(codes)))
+        return number.take(codes), int(np.count_nonzero(first < len(codes)))
     if pa.types.is_integer(column.type) and len(column):
         low, high = pc.min(column).as_py(), pc.max(column).as_py()
         # Numbers are their own codes where a table over their range is no larger than a few columns.

@@ -19,7 +19,6 @@ from timeveil.calendar.timeline import Gaps, Ticks, Timeline, base_for
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.relation import Relation, TimeAxis
 from timeveil.domain.release import Release
-from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.codes import (
     Coded,
@@ -323,7 +322,6 @@ class Evidence(ReleaseEvidence):
         published: Flags = self.retained & (self.granule >= 0)
         if (count := int(published.sum())) != counts["rows"]:
             raise mismatch(f"the ledger places {count:,} rows in the release, which has {counts['rows']:,}")
-        give_back_memory()  # columns that were read, and are codes by now
         return published
 
     @cached_property

@@ -24,7 +24,6 @@ import pyarrow as pa
 from timeveil.calendar.axis import instants
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.judgement import as_dict
-from timeveil.domain.stored import give_back_memory
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Codes, all_zero, distinct, fold, narrow, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
@@ -105,7 +104,6 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     for work in (largest_share, commonest_sensitive, column_risks):
         evidence.once(work)  # now, because visits take memory as well
     evidence.progress("reading visits", 0.3)
-    give_back_memory()
     scene = _Scene(evidence, adversary)
     evidence.progress("looking for people", 0.5)
     before, after, visits = _searched(scene, adversary)

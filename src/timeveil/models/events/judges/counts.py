@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Gaps
 from timeveil.domain.arrays import Ints
-from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import (
@@ -96,7 +95,6 @@ class Counts:
                 yield self._aligned(labels, encode(evidence.rows.runs.column(position)))
 
         original, of_runs, count = fold_both(columns())
-        give_back_memory()  # columns that were read, and are codes by now
         return original, np.repeat(of_runs, evidence.rows.runs.column(-1)), count
 
     def _aligned(self, original: Coded, released: Coded) -> Sides:

@@ -188,7 +188,8 @@ class Visits:
 
     def at(self, firsts: Codes) -> Visits:
         """The visits to the granules of a coarser granularity; what is in one of its gaps is left out."""
-        granule, label, rows, cell, owner = firsts[self.time], self.label, self.rows, self.cell, self.owner
+        granule, cell, owner = firsts.take(self.time), self.cell, self.owner
+        label, rows = self.label, self.rows
         if granule.min(initial=0) < 0:  # before visits are compared with the one before
             inside = granule >= 0
             stays = inside[cell]
@@ -196,9 +197,9 @@ class Visits:
             granule, label, rows = granule[inside], label[inside], rows[inside]
         begins = changes(label, granule)
         heads, number = np.flatnonzero(begins), np.cumsum(begins, dtype=np.int32) - 1
-        cell = number[cell]
+        cell = number.take(cell)
         first = changes(owner, cell)
-        rows = np.diff((np.cumsum(rows) - rows)[heads], append=rows.sum())
+        rows = np.diff((np.cumsum(rows) - rows).take(heads), append=rows.sum())
         return Visits(firsts, label[heads], granule[heads], rows, cell[first], owner[first], self.person)
 
 

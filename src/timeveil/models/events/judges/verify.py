@@ -19,7 +19,6 @@ from timeveil.calendar.timeline import Ticks, Timeline
 from timeveil.domain.arrays import Flags
 from timeveil.domain.judgement import Verdict
 from timeveil.domain.relation import TimeAxis
-from timeveil.domain.stored import give_back_memory
 from timeveil.errors import InputError
 from timeveil.evidence.checks import UNREADABLE, Findings
 from timeveil.evidence.conditions import period_of, share_of
@@ -124,7 +123,6 @@ def check(evidence: Evidence) -> Verdict:
             repeated.require_earlier(evidence)
             findings.open_ledger(release, evidence.private)
             _check_definition(evidence, counts, findings)
-            give_back_memory()
             if not findings.violations:  # what is counted again rests on all of this
                 recount.check_candidates(evidence, counts.candidates, findings)
     return findings.verdict()
