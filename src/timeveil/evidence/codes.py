@@ -224,6 +224,13 @@ def differing(columns: Sequence[Sides]) -> tuple[int, int]:
     return surplus, missing
 
 
+def example_of(codes: Ints, count: int) -> Ints:
+    """A row of each code."""
+    example = np.zeros(count, np.int64)
+    example[codes] = np.arange(len(codes))
+    return example
+
+
 def ranked(values: Ints) -> tuple[Ints, Ints]:
     """The distinct values in order, and the index of each row's value among them."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)

@@ -28,6 +28,7 @@ from timeveil.evidence.codes import (
     distinct,
     encode,
     encode_people,
+    example_of,
     fold,
     fold_both,
     mismatch,
@@ -173,14 +174,18 @@ class Evidence(ReleaseEvidence):
         return bounds_of(self.axis, start, end)
 
     @cached_property
-    def granules(self) -> Granules:
-        """The granules of all steps, by start and end; those of several steps may overlap."""
+    def _granules(self) -> tuple[Granules, Ints]:
         return granules_of(self.release, *self.bounds)
 
-    @cached_property
+    @property
+    def granules(self) -> Granules:
+        """The granules of all steps, by start and end; those of several steps may overlap."""
+        return self._granules[0]
+
+    @property
     def class_granule(self) -> Ints:
         """Per class the index of its granule in `granules`."""
-        return find_pairs(self.granules, self.bounds)
+        return self._granules[1]
 
     @cached_property
     def run_granule(self) -> Ints:
@@ -189,7 +194,7 @@ class Evidence(ReleaseEvidence):
         pairs, count = fold([(start.codes, start.size), (end.codes, end.size)], len(start.codes))
         example = example_of(pairs, count)  # few granules, many rows: look up one row of each
         bounds = (pa.chunked_array([side.values.take(side.codes[example])]) for side in (start, end))
-        return find_pairs(self.granules, bounds_of(self.axis, *bounds))[pairs]
+        return granules_of(self.release, *bounds_of(self.axis, *bounds))[1][pairs]
 
     @cached_property
     def people(self) -> People:
@@ -237,10 +242,8 @@ class Evidence(ReleaseEvidence):
         classes = np.flatnonzero(self.class_step == number)
         if not (len(classes) and len(rows)):
             return np.full(len(rows), -1, np.int64)
-        bounds = [bound[classes] for bound in self.bounds]
-        granules = granules_of(self.release, *bounds)
+        granules, at_class = granules_of(self.release, *(bound[classes] for bound in self.bounds))
         granule = granules.containing(self.people.moment[rows])
-        at_class = find_pairs(granules, bounds)
         # Before it is folded, a row in no granule takes the number of the first one.
         sides = [(np.maximum(granule, 0), at_class, len(granules.start))]
         for column, name in enumerate(self.quasi):
@@ -341,20 +344,6 @@ class Evidence(ReleaseEvidence):
         return fold(list(zip((labels, granule, step), sizes, strict=True)), len(labels))
 
 
-def example_of(codes: Ints, count: int) -> Ints:
-    """A row of each code."""
-    example = np.zeros(count, np.int64)
-    example[codes] = np.arange(len(codes))
-    return example
-
-
-def find_pairs(granules: Granules, pairs: Sequence[Ints]) -> Ints:
-    """The index of each (start, end) among the granules."""
-    sides = zip((granules.start, granules.end), pairs, strict=True)
-    every = np.stack([np.concatenate(side) for side in sides], axis=1)
-    return np.unique(every, axis=0, return_inverse=True)[1].ravel()[len(granules.start) :]
-
-
 def roles_of(relation: Relation) -> dict[str, list[str]]:
     """The columns of a relation that are published, by role."""
     roles = relation.roles
@@ -395,14 +384,14 @@ def bounds_of(axis: TimeAxis, start: pa.ChunkedArray, end: pa.ChunkedArray) -> t
     return bounds
 
 
-def granules_of(release: Release, start: Ints, end: Ints) -> Granules:
-    """The distinct granules among these bounds."""
+def granules_of(release: Release, start: Ints, end: Ints) -> tuple[Granules, Ints]:
+    """The distinct granules among these bounds, and the index of each among them."""
     (starts, at_start), (ends, at_end) = ranked(start), ranked(end)
-    pairs = distinct(at_start * len(ends) + at_end)
+    pairs, index = ranked(at_start * len(ends) + at_end)
     first, last = starts[pairs // max(len(ends), 1)], ends[pairs % max(len(ends), 1)]
     manifest = release.manifest
     chosen = manifest.get("candidates", {}).get(manifest.get("granularity"), {})
     moved = manifest.get("parameters", {}).get("gaps") == "next" and chosen.get("rows_in_gaps", 1) != 0
     # Rows in a gap of the calendar may be published in the granule after it.
     reach = np.concatenate([[LOWEST], last[:-1]]) if moved and len(first) else first
-    return Granules(first, last, reach)
+    return Granules(first, last, reach), index

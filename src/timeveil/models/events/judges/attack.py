@@ -25,9 +25,9 @@ from timeveil.calendar.axis import instants
 from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.judgement import as_dict
 from timeveil.errors import ParameterError
-from timeveil.evidence.codes import Codes, all_zero, distinct, fold, narrow, ranked
+from timeveil.evidence.codes import Codes, all_zero, distinct, example_of, fold, narrow, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
-from timeveil.models.events.evidence import Evidence, example_of
+from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges.downcoding import Downcoding, downcoding
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.judges.protected import expanded, learned, promise_of

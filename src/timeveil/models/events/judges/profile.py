@@ -21,9 +21,9 @@ from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
 from timeveil.evidence import risk
-from timeveil.evidence.codes import column_of, encode, fold, ranked
+from timeveil.evidence.codes import column_of, encode, example_of, fold, ranked
 from timeveil.evidence.published import require
-from timeveil.models.events.evidence import example_of, observed, people_of
+from timeveil.models.events.evidence import observed, people_of
 from timeveil.models.events.judges.measure import Loss
 from timeveil.models.events.judges.recount import Visits, visits_of
 from timeveil.models.events.parameters import Adversary

@@ -18,9 +18,9 @@ from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import distinct, distinct_pairs, encode, encode_values, fold
+from timeveil.evidence.codes import distinct, distinct_pairs, encode, encode_values, example_of, fold
 from timeveil.evidence.published import classes_of
-from timeveil.models.events.evidence import Evidence, example_of
+from timeveil.models.events.evidence import Evidence
 from timeveil.reading.table import moments
 
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"

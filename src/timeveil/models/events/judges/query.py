@@ -38,13 +38,12 @@ def answer(evidence: Evidence, query: WindowCount, *, rows: bool = False) -> Est
         if evidence.stepped:
             part = np.flatnonzero(np.asarray(classes.column(-3)) == number + 1)
         inside = classes.take(pa.array(part))
-        start, end = bounds_of(axis, inside.column(0), inside.column(1))
-        granule = np.unique(np.stack([start, end], axis=1), axis=0, return_inverse=True)[1].ravel()
+        granules, granule = granules_of(release, *bounds_of(axis, inside.column(0), inside.column(1)))
         names = conditions.labelled if evidence.stepped else ()
         levels = {name: step["levels"].get(name, {"name": EXACT})["name"] for name in names}
         labels = dict(zip(conditions.labelled, inside.columns[2:], strict=False))
         met = conditions.shares(labels, np.asarray(inside.column(-2)), levels)
-        share[:, part] = met * np.array(shares(granules_of(release, start, end), low, high))[:, granule]
+        share[:, part] = met * np.array(shares(granules, low, high))[:, granule]
     expected, certain, possible = (share @ np.asarray(classes["rows"])).tolist()
     # An empty window contains no row, withheld or not.
     withheld = release.manifest["counts"]["withheld"] if low < high else 0

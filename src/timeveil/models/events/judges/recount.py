@@ -25,8 +25,18 @@ from timeveil.calendar.timeline import Bits, Gaps, Timeline
 from timeveil.domain.arrays import Ints
 from timeveil.domain.relation import TimeAxis
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import Codes, changes, column_of, distinct, distinct_pairs, fold, narrow, ranked
-from timeveil.models.events.evidence import Evidence, example_of, observed
+from timeveil.evidence.codes import (
+    Codes,
+    changes,
+    column_of,
+    distinct,
+    distinct_pairs,
+    example_of,
+    fold,
+    narrow,
+    ranked,
+)
+from timeveil.models.events.evidence import Evidence, observed
 from timeveil.models.events.judges.protected import breaking, promise_of
 from timeveil.reading.table import moments
 

@@ -25,15 +25,7 @@ from timeveil.domain.relation import TimeAxis
 from timeveil.domain.stored import Stored
 from timeveil.evidence.codes import Coded, plain_type
 from timeveil.evidence.published import schema_of
-from timeveil.models.events.evidence import (
-    WIDTHS,
-    Evidence,
-    Granules,
-    bounds_of,
-    find_pairs,
-    granules_of,
-    roles_of,
-)
+from timeveil.models.events.evidence import WIDTHS, Evidence, Granules, bounds_of, granules_of, roles_of
 from timeveil.models.events.judges.protected import promise_of
 from timeveil.reading.session import Session
 from timeveil.reading.spark import Cluster
@@ -202,13 +194,10 @@ class Tables:
         return pa.table([typed(column, kind) for column, kind in zip(columns, types, strict=True)], names)
 
     @cached_property
-    def granules(self) -> Granules:
-        """The granules of the release."""
-        return granules_of(self.evidence.release, *self._bounds)
-
-    @cached_property
-    def _bounds(self) -> tuple[Ints, Ints]:
-        return bounds_of(self.evidence.axis, *self.typed_granules.columns[1:])
+    def granules(self) -> tuple[Granules, Ints]:
+        """The granules of the release, and the index of each line of `listed_granules` among them."""
+        bounds = bounds_of(self.evidence.axis, *self.typed_granules.columns[1:])
+        return granules_of(self.evidence.release, *bounds)
 
     @cached_property
     def labels(self) -> dict[str, tuple[pa.Array, Ints, list[str | None]]]:
@@ -240,7 +229,8 @@ class Tables:
     @cached_property
     def placed(self) -> str:
         """The original rows, each with the granule that admits it or none."""
-        granules, session, of_granules = self.granules, self.session, self.granules.stretches
+        granules, session = self.granules[0], self.session
+        of_granules = granules.stretches
         stretch = session.floored(f"(moment + {of_granules.phase})", of_granules.width)
         session.view("judged_stretches", f"SELECT *, {stretch} AS stretch FROM judged_visits")
         occurring = session.table("SELECT DISTINCT stretch FROM judged_stretches WHERE complete = 1")
@@ -256,7 +246,7 @@ class Tables:
     @cached_property
     def sides(self) -> str:
         """The original rows that were not withheld, and all published ones, by class."""
-        number = pa.array(find_pairs(self.granules, self._bounds))
+        number = pa.array(self.granules[1])
         bounds = self.listed_granules.append_column("granule", number).group_by(["first", "last"])
         names = ["starts", "ends", "granule"]
         self.session.upload("judged_bounds", bounds.aggregate([("granule", "min")]).rename_columns(names))
