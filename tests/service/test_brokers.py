@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 import re
 import signal
 import threading
@@ -24,7 +26,7 @@ from tests.service.processes import Nursery, nursery
 import timeveil as tv
 from timeveil.service import feed, running, status
 from timeveil.service.feed import FeedService
-from timeveil.service.ports import MessageSink, open_port
+from timeveil.service.ports import MessageSink, Sent, open_port
 
 PASSWORD = "CANARY-password"  # noqa: S105 (not a real one)
 STEPS = (3, 9)
@@ -235,8 +237,6 @@ def test_a_key_that_shows_after_a_larger_one(tmp_path: Path) -> None:
 
 def test_messages_that_the_broker_removed(tmp_path: Path) -> None:
     """They are lost, which is said; the service does not go on as if they had not been."""
-    import asyncio
-
     import nats
 
     place = broker("nats").new()
@@ -376,3 +376,71 @@ def test_what_kafka_refuses(tmp_path: Path) -> None:
         assert source.failure(KafkaError(KafkaError._UNKNOWN_TOPIC)).code == "file-missing"
         source.settings["error_cb"](KafkaError(KafkaError._AUTHENTICATION))
         assert source.failure(KafkaError(KafkaError._TRANSPORT)).code == "no-permission"
+
+
+MODULES = {"nats": "nats_broker", "postgres": "growing_table"}
+"""Where the bound is not that of `ports` itself."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_is_bounded_in_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many messages as fit, one at least, and all of them in their order."""
+    monkeypatch.setattr(f"timeveil.service.{MODULES.get(kind, 'ports')}.MOST_BYTES", 4_000)
+    monkeypatch.setattr("timeveil.service.ports.FIRST_PART", 2)
+    place, rng = broker(kind).new(), random.Random(2)  # noqa: S311
+    ages = ["7" * rng.choice((1, 10, 300)) for _ in range(90)] + ["8" * 9_000, "9", "8" * 9_000]
+    place.put(*(line(("2024-01-01", age, "a", "s")) for age in ages))
+    with closing(open_port(place.source, "Records")) as source:
+        position, read, batches = None, list[str](), 0
+        while (batch := source.fetch(position, 0.5)).payloads:
+            sizes = [len(payload) for payload in batch.payloads]
+            # Nothing follows what reaches the bound; a part that was asked for may go beyond it.
+            assert sum(sizes[:-1]) < 4_000 + max(sizes)
+            assert batch.names == sorted(set(batch.names), key=lambda name: (len(name), name))
+            read += [json.loads(payload)["age"] for payload in batch.payloads]
+            position, batches = batch.position, batches + 1
+            assert batches <= len(ages)
+        assert read == ages
+        assert batches > 5
+
+
+def test_another_writer_between_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else comes into the stream of NATS, slots come once, in their order."""
+    from nats.js.client import JetStreamContext
+
+    send, calls = JetStreamContext.publish_async, 0
+
+    async def followed_by_another(js: Any, subject: str, *arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        answer = await send(js, subject, *arguments, **options)
+        await asyncio.wait([answer])
+        if calls % 3 == 0:
+            await js.publish(subject.replace(".out", ".other"), b"of another")
+        return answer
+
+    monkeypatch.setattr(JetStreamContext, "publish_async", followed_by_another)
+    rows, place = rows_for(30), broker("nats").new()
+    place.put(*map(line, rows))
+    with opened(place, tmp_path) as service:
+        service.run()
+        service.close_streams()
+        assert service.tally.published == 30
+    slots = place.slots()
+    assert calls > 30  # some were refused and sent again
+    assert [slot["slot"] for slot in slots] == sorted({row[0] for row in rows})
+    for name, table in published(rows).items():
+        assert [row for slot in slots for row in slot["tables"][name]] == table.to_pylist()
+
+
+def test_a_slot_that_another_sent_first() -> None:
+    place = broker("nats").new()
+    first, second, third = ((Sent(f"2024-01-0{n}", f"d{n}"), b"{}") for n in (1, 2, 3))
+    with closing(open_port(place.sink, "Slots")) as slots:
+        (number,) = slots.send("", [first], None)
+        with pytest.raises(tv.EngineError, match="cannot be reached"):
+            slots.send("", [second, third], None)  # as if nothing were there
+        last = slots.last("")
+        assert last == first[0]._replace(at=number)
+        assert slots.send("", [second, third], last) == [number + 1, number + 2]
+        assert slots.last("").slot == "2024-01-03"

@@ -10,6 +10,7 @@ import urllib.request
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.service.brokers import free_port
 from tests.service.feeds import Feed, Memory, line, published, rows_for
@@ -257,3 +258,31 @@ def test_a_record_after_a_heartbeat_is_late(tmp_path: Path) -> None:
     feed = Feed(tmp_path, Memory([line(first), line(first), second, line(first)]))
     assert feed.run().rejected == 1
     assert feed.quarantine() == {"3": "late"}
+
+
+def test_slots_are_judged_one_by_one(tmp_path: Path) -> None:
+    """Values that read as times in one slot are refused there, whatever slots come with it."""
+    rows = [row for row in rows_for(DAYS) if row[0] != day(2)]
+    dates = [(day(2), "30", value, "north") for value in ("2024-01-31", "2024-02-01", "2024-03-01", "a")]
+    payloads = [line(row) for row in sorted([*rows, *dates])]
+    codes, tables = list[dict[str, str]](), list[dict[str, pa.Table]]()
+    for seed, cuts in enumerate((set[int](), {9}, set(range(len(payloads))))):
+        feed = Feed(tmp_path / str(seed), Memory(payloads, cuts))
+        assert feed.run(close=True).rejected
+        codes.append(feed.quarantine())
+        tables.append(feed.tables())
+    assert codes[0] == codes[1] == codes[2]
+    assert {*codes[0].values()} == {"risky-column"}
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_other_spellings_in_slots_that_come_together(tmp_path: Path) -> None:
+    """The later spelling is refused, as if its slot had come by itself."""
+    rows = rows_for(DAYS)
+    rows.append((day(4), "30", "a\u200b", "north"))
+    payloads = [line(row) for row in sorted(rows, key=lambda row: row[0])]
+    for seed, cuts in enumerate((set[int](), {7}, set(range(len(payloads))))):
+        feed = Feed(tmp_path / str(seed), Memory(payloads, cuts))
+        assert feed.run(close=True).rejected == 1
+        assert {*feed.quarantine().values()} == {"value-clash"}
+        assert feed.tables() == published(rows[:-1])

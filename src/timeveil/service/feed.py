@@ -10,10 +10,10 @@ taken is put into quarantine with the reason.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeveil.calendar.granularity import GAP
+from timeveil.domain.arrays import Ints
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError, TimeveilError
@@ -28,15 +29,18 @@ from timeveil.models.stream.method import PublishedSlot
 from timeveil.models.stream.method.arrivals import slots_of
 from timeveil.models.stream.method.placing import Final
 from timeveil.reading.files import sync, sync_folder, translate_os_errors
+from timeveil.reading.risks import reads_as_time
 from timeveil.reading.table import read
 from timeveil.service import running
 from timeveil.service.parameters import SINGLE
 from timeveil.service.ports import Batch, Source, shown
-from timeveil.service.records import REFUSED, Columns, Record, forms_of, reason_of, sifted
+from timeveil.service.records import REFUSED, Columns, cell, forms_of, picked, reason_of, sifted
 from timeveil.service.running import Service
+from timeveil.service.state_file import damaged
 from timeveil.service.status import Stop, Tally
 
 Published: TypeAlias = list[tuple[str, list[PublishedSlot]]]
+Rejected: TypeAlias = tuple[str, bytes, TimeveilError]  # its name, and how it was written
 IDLE, MOST_IDLE = 1.0, 30  # seconds to wait for a message, as often as a stop is noticed; and how often
 _NAME = re.compile(r"[0-9A-Za-z_.-]{1,100}")
 
@@ -78,23 +82,21 @@ class FeedService(Service):
             raise running.mismatch(self._state, "an inbox", "use", ["source"])
         self._feed = Progress(**(self._state.meta("feed") or {}))
         self._quarantine = self._state.path.with_name(f"{self._state.path.name}.quarantine")
-        self._held = dict[int, list[Record]]()
-        by, roles = self._parameters.stream_by, self._parameters.settings.roles
-        self._columns = Columns(roles, by)
-        options = self._parameters.settings.options
+        self._roles, options = self._parameters.settings.roles, self._parameters.settings.options
+        self._columns = Columns(self._roles, self._parameters.stream_by)
         stated = {name: getattr(options, name) for name in ("zone", "unit", "time_format")}
-        self._reading: Any = {
-            "roles": Roles(time=roles.time),
-            "needs": ("time",),
-            "slot_numbers": True,
-            **stated,
-        }
+        needs = {"needs": ("time",), "slot_numbers": True}
+        self._reading: Any = {"roles": Roles(time=self._roles.time), **needs, **stated}
         self._is_guessing = options.time_format is None
-        self._bad, self.tally.records = list[tuple[Record, TimeveilError]](), 0
-        held = [(slot, self._columns.parsed(name, raw)) for slot, name, raw in self._state.held()]
-        list(self._placed([record for _, record in held]))
-        for slot, record in held:
-            self._held.setdefault(slot, []).append(record)
+        self._bad, self.tally.records = list[Rejected](), 0
+        self._harmless = set[Any]()  # sensitive values that do not read as times
+        self._held = list[pa.Table]()
+        if held := self._state.held():
+            slots, names, lines = map(list, zip(*held, strict=True))
+            rows = self._placed(self._read(names, lines))
+            if self._bad:
+                raise damaged(self._state.path.name)
+            self._held.append(rows.set_column(rows.column_names.index("slot"), "slot", pa.array(slots)))
 
     def run(self) -> Tally:
         """Take every message that is there, and publish what becomes final."""
@@ -112,9 +114,9 @@ class FeedService(Service):
                 message = "the stream is not closed: there are messages that cannot be read yet"
                 raise ParameterError(message, hint="run the command again when all are written")
             self._bad = []
-            final = self._push(self._closed_up_to(max(self._held))) if self._held else []
+            final = self._closed_up_to(max(map(_latest, self._held))) if self._held else []
             with self._state.transaction():
-                self._store(final, {})
+                self._store(final, [])
                 running.boundary()
             self._put_out()
         return super().close_streams()
@@ -137,15 +139,15 @@ class FeedService(Service):
         before, self._bad = self._feed, []
         self._feed = replace(before, position=batch.position, behind=batch.behind)
         try:
-            records = list(self._records(batch))
-            wrong = [error for _, error in self._bad if not isinstance(error, InputError)]
-            if wrong and not before.records and not records:
+            rows = self._read(*_lines_of(batch))
+            self._feed.records += rows.num_rows + len(self._bad)
+            wrong = [error for *_, error in self._bad if not isinstance(error, InputError)]
+            if wrong and not before.records and not rows.num_rows:
                 raise wrong[0]  # every record of the very first batch is bad: the command may be wrong
-            stored = {slot: len(held) for slot, held in self._held.items()}
-            final = self._arrive(records)
+            final, held = self._arrive(self._placed(rows))
             running.boundary()
             with self._state.transaction():
-                self._store(final, stored)
+                self._store(final, held)
                 running.boundary()
         except BaseException:
             # What is in memory may have taken what was not committed.
@@ -160,89 +162,55 @@ class FeedService(Service):
         super()._publish()
         self._put_out()
 
-    def _store(self, final: Published, stored: Mapping[int, int]) -> None:
-        """Everything that follows from a batch, in the current transaction; `stored` is counts by slot."""
+    def _store(self, final: Published, held: list[tuple[int, str, bytes]]) -> None:
+        """Everything that follows from a batch, in the current transaction; `held` came for open slots."""
         self._keep_all(final)
         if self._feed.closed is not None:
             self._state.drop_held(self._feed.closed)
-        new = ((slot, held[stored.get(slot, 0) :]) for slot, held in self._held.items())
-        self._state.add_held((slot, record.name, record.raw) for slot, records in new for record in records)
-        self._state.add_rejected((record.name, record.raw, reason_of(error)) for record, error in self._bad)
+        self._state.add_held(held)
+        self._state.add_rejected((name, line, reason_of(error)) for name, line, error in self._bad)
         self._feed.rejected += len(self._bad)
-        self._feed.held = sum(map(len, self._held.values()))
+        self._feed.held = sum(rows.num_rows for rows in self._held)
         self._state.set_meta("feed", asdict(self._feed))
         if self._state.meta("source") is None:
             self._state.set_meta("source", shown(self._address))
 
-    def _records(self, batch: Batch) -> Iterator[Record]:
-        """The records of messages, one for each line; what is none is put aside."""
-        for name, payload in zip(batch.names, batch.payloads, strict=True):
-            lines = [payload]
-            if b"\n" in payload:
-                lines = [line for line in payload.splitlines() if line.strip()] or [b""]
-            for number, line in enumerate(lines):
-                own_name = f"{name}.{number}" if number else name
-                self._feed.records += 1
-                try:
-                    record = self._columns.parsed(own_name, line)
-                except REFUSED as error:
-                    self._reject([Record(own_name, line, {})], error)
-                else:
-                    yield record
+    def _read(self, names: Sequence[str], lines: list[bytes]) -> pa.Table:
+        """The records of lines, with the name and the text of each; what is none is put aside."""
 
-    def _reject(self, records: Sequence[Record], error: TimeveilError) -> None:
-        self._bad += [(record, error) for record in records]
+        def reject(number: int, error: TimeveilError) -> None:
+            self._bad.append((names[number], lines[number], error))
 
-    def _arrive(self, records: list[Record]) -> Published:
-        """Let records arrive in their order, and wait in open slots: what became final."""
-        feed, moves_late = self._feed, self._parameters.settings.options.late == "move"
-        complete = list[list[Record]]()
-        # Records one after another that are alike have one fate.
-        for (slot, mark, cells), alike in groupby(
-            self._placed(records), lambda record: (record.slot, record.mark, len(record.cells))
-        ):
-            run = list(alike)
-            is_late = feed.closed is not None and slot <= feed.closed
-            gap = 0 if feed.latest is None else slot - feed.latest - 1
-            if gap > self._max_gap:
-                most = f"at most {self._max_gap:,} are allowed"
-                message = f"gap of {gap:,} empty slots before the record; {most}"
-                hint = "check for a wrong clock, because all of these slots would become final"
-                self._reject(run, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
-                continue
-            if cells == 1:
-                feed.records -= len(run)  # heartbeats
-            elif is_late and not moves_late:
-                hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
-                message = "the record belongs to a slot that is complete"
-                self._reject(run, InputError(message, hint=hint, code="late"))
-                continue
-            else:
-                open_slot = slot if not is_late else int(feed.closed or 0) + 1
-                self._held.setdefault(open_slot, []).extend(run)
-            feed.latest = slot if feed.latest is None else max(feed.latest, slot)
-            if mark - 1 > (min(self._held, default=mark) - 1 if feed.closed is None else feed.closed):
-                complete += self._closed_up_to(mark - 1)
-        return self._push(complete) if complete else []
+        rows = self._columns.read(lines, reject)
+        origins = pa.table({"name": pa.array(names, pa.string()), "raw": pa.array(lines, pa.binary())})
+        origins = picked(origins, rows.column("line").to_numpy())
+        return rows.append_column("name", origins["name"]).append_column("raw", origins["raw"])
 
-    def _placed(self, records: list[Record]) -> Iterator[Record]:
-        """The records that have a slot, each with it and the first slot not yet complete at its time."""
+    def _reject(self, rows: pa.Table, error: TimeveilError) -> None:
+        pairs = zip(rows.column("name").to_pylist(), rows.column("raw").to_pylist(), strict=True)
+        self._bad += [(name, line, error) for name, line in pairs]
+
+    def _placed(self, rows: pa.Table) -> pa.Table:
+        """The records that have a slot, with it, their time, and the first slot not yet complete by then."""
+        times = rows.column(cell(self._columns.time)).combine_chunks()
+        numbers = np.full((3, rows.num_rows), GAP)
         begin = 0
-        while self._feed.axis is None and begin < len(records):
+        while self._feed.axis is None and begin < rows.num_rows:
             # The first that can be read decides how times are written.
-            self._place(records[begin : begin + 1])
+            self._place(rows, times, np.array([begin]), numbers)
             begin += 1
-        rest = records[begin:]
-        forms = forms_of([record.cells[self._columns.time] for record in rest])
+        forms = forms_of(times.slice(begin))
         for form in np.unique(forms):
-            self._place([rest[number] for number in np.flatnonzero(forms == form)])
-        return (record for record in records if record.slot != GAP)
+            self._place(rows, times, begin + np.flatnonzero(forms == form), numbers)
+        for name, column in zip(("slot", "mark", "at"), numbers, strict=True):
+            rows = rows.append_column(name, pa.array(column))
+        return picked(rows, np.flatnonzero(numbers[0] != GAP))
 
-    def _place(self, records: list[Record]) -> None:
-        """The slots of records whose times are written alike; one that has none is put aside."""
+    def _place(self, rows: pa.Table, times: pa.Array, part: Ints, numbers: Ints) -> None:
+        """Find the slots of records whose times are written alike; one that has none is put aside."""
 
-        def check(tried: Sequence[Record]) -> None:
-            texts = pa.array([record.cells[self._columns.time] for record in tried], pa.string())
+        def check(tried: Ints) -> None:
+            texts = times if len(tried) == len(times) else times.take(pa.array(tried))
             relation = read(pa.table({self._columns.time: texts}), **self._reading)
             column, axis = relation.table.column(self._columns.time), relation.clock
             # How a time is read must not depend on which others are read with it.
@@ -254,61 +222,138 @@ class FeedService(Service):
                 message = "the time is written unlike that of the first record"
                 raise InputError(message, hint=hint, code="bad-time")
             slots = slots_of(self._parameters.settings.options.slot, axis)
-            placed = slots.index(column).tolist(), slots.index(column, self._grace).tolist()
             physical = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
+            moments = physical.cast(pa.int64()).to_numpy()
+            numbers[:, tried] = slots.index(column), slots.index(column, self._grace), moments
             self._feed.axis, self._time_type = repr(axis), column.type
-            moments = physical.cast(pa.int64()).to_pylist()
-            for record, slot, mark, at in zip(tried, *placed, moments, strict=True):
-                record.slot, record.mark, record.at = slot, mark, at
 
-        sifted(records, check, self._reject, alone=True)
+        sifted(part, check, lambda bad, error: self._reject(picked(rows, bad), error), alone=True)
 
-    def _closed_up_to(self, slot: int) -> list[list[Record]]:
-        """Close every open slot up to this one: the records of each, in order."""
-        self._feed.closed = slot if self._feed.closed is None else max(self._feed.closed, slot)
-        return [self._held.pop(number) for number in sorted(self._held) if number <= slot]
-
-    def _push(self, complete: list[list[Record]]) -> Published:
-        """Push the records of slots, one slot after another, each stream by itself."""
-        by, parts = self._parameters.stream_by, list[tuple[str, list[Record]]]()
-        for records in complete:
-            if by is None:
-                parts.append((SINGLE, records))
+    def _arrive(self, rows: pa.Table) -> tuple[Published, list[tuple[int, str, bytes]]]:
+        """Let records arrive in their order: what became final by them, and those that wait in open slots."""
+        feed, moves_late, before = (
+            self._feed,
+            self._parameters.settings.options.late == "move",
+            self._feed.closed,
+        )
+        slots, marks, beats = (rows.column(name).to_numpy() for name in ("slot", "mark", "beat"))
+        open_slots = np.full(len(slots), GAP)
+        first = min(map(_earliest, self._held), default=None) if before is None else None
+        # Records one after another that are alike have one fate.
+        alike = (np.diff(slots) == 0) & (np.diff(marks) == 0) & (np.diff(beats) == 0)
+        for begin, end in pairwise([0, *(np.flatnonzero(~alike) + 1).tolist(), len(slots)]):
+            if begin == end:
                 continue
-            ordered = sorted(records, key=lambda record: record.cells[by] or "")
-            for name, group in groupby(ordered, key=lambda record: record.cells[by]):
-                if name is None:
-                    message = f"column `{by}`, which separates streams, is null"
-                    hint = "fill it in: every record belongs to a stream"
-                    self._reject(list(group), InputError(message, hint=hint, code="nulls"))
-                else:
-                    parts.append((name, list(group)))
-        finals = dict[str, list[Final]]()
-        # One table for all of them, of which each slot is a slice.
-        table, begin = self._table([record for _, records in parts for record in records]), 0
-        for name, records in parts:
-            part = table.slice(begin, len(records))
-            finals.setdefault(name, []).extend(self._taken(name, records, part))
-            begin += len(records)
-        return [(name, self._publisher(name).publish(slots)) for name, slots in finals.items()]
+            slot, mark, run = int(slots[begin]), int(marks[begin]), rows.slice(begin, end - begin)
+            is_late = feed.closed is not None and slot <= feed.closed
+            gap = 0 if feed.latest is None else slot - feed.latest - 1
+            if gap > self._max_gap:
+                most = f"at most {self._max_gap:,} are allowed"
+                message = f"gap of {gap:,} empty slots before the record; {most}"
+                hint = "check for a wrong clock, because all of these slots would become final"
+                self._reject(run, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
+                continue
+            if beats[begin]:
+                feed.records -= end - begin
+            elif is_late and not moves_late:
+                hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
+                message = "the record belongs to a slot that is complete"
+                self._reject(run, InputError(message, hint=hint, code="late"))
+                continue
+            else:
+                open_slot = slot if not is_late else int(feed.closed or 0) + 1
+                open_slots[begin:end] = open_slot
+                first = open_slot if first is None else min(first, open_slot)
+            feed.latest = slot if feed.latest is None else max(feed.latest, slot)
+            if feed.closed is not None or (first is not None and first < mark):
+                feed.closed = mark - 1 if feed.closed is None else max(feed.closed, mark - 1)
+        rows = rows.set_column(rows.column_names.index("slot"), "slot", pa.array(open_slots))
+        rows = picked(rows, np.flatnonzero(open_slots != GAP))
+        if rows.num_rows:
+            self._held.append(rows)
+        final = self._closed_up_to(feed.closed) if feed.closed is not None and feed.closed != before else []
+        waiting = (
+            rows
+            if feed.closed is None
+            else picked(rows, np.flatnonzero(rows["slot"].to_numpy() > feed.closed))
+        )
+        columns = (waiting.column(name).to_pylist() for name in ("slot", "name", "raw"))
+        return final, list(zip(*columns, strict=True))
 
-    def _table(self, records: Sequence[Record]) -> pa.Table:
-        return self._columns.table(records, self._time_type)
+    def _closed_up_to(self, slot: int) -> Published:
+        """Close every open slot up to this one: push its records, and keep those of later ones."""
+        self._feed.closed = slot if self._feed.closed is None else max(self._feed.closed, slot)
+        if not self._held:
+            return []
+        rows = pa.concat_tables(self._held).combine_chunks()
+        slots = rows.column("slot").to_numpy()
+        complete, waiting = np.flatnonzero(slots <= slot), picked(rows, np.flatnonzero(slots > slot))
+        self._held = [waiting] if waiting.num_rows else []
+        # Slot by slot, those of each in the order in which they came.
+        return self._push(picked(rows, complete[slots[complete].argsort(kind="stable")]))
 
-    def _taken(self, name: str, records: list[Record], table: pa.Table) -> list[Final]:
-        """What becomes final by the records of a slot; if they are refused, without those to blame."""
+    def _push(self, rows: pa.Table) -> Published:
+        """Push the records of complete slots, each stream by itself."""
+        final, streams = list[tuple[str, list[PublishedSlot]]](), {SINGLE: rows} if rows.num_rows else {}
+        if (by := self._parameters.stream_by) is not None:
+            names = rows.column(cell(by)).combine_chunks()
+            if names.null_count:
+                message = f"column `{by}`, which separates streams, is null"
+                hint = "fill it in: every record belongs to a stream"
+                self._reject(rows.filter(names.is_null()), InputError(message, hint=hint, code="nulls"))
+                rows, names = rows.filter(names.is_valid()), names.drop_null()
+            coded = names.dictionary_encode()
+            order = np.asarray(coded.indices).argsort(kind="stable")
+            begins = np.flatnonzero(np.diff(np.asarray(coded.indices)[order])) + 1
+            parts = [picked(rows, part) for part in np.split(order, begins)]
+            streams = dict(zip(coded.dictionary.to_pylist(), parts, strict=False))
+        for name, part in streams.items():
+            taken = self._taken(name, part)
+            final.append((name, self._publisher(name).publish(taken)))
+        return final
+
+    def _taken(self, name: str, rows: pa.Table) -> list[Final]:
+        """What becomes final by the records of slots; if some are refused, without those to blame."""
+        publisher, table = self._publisher(name), self._columns.table(rows, self._time_type)
+        if self._is_taken_alike(table):
+            with suppress(*REFUSED):
+                return publisher.take(table)  # nothing is taken where anything is wrong
+        slots, final = rows.column("slot").to_numpy(), list[Final]()
+        for begin, end in pairwise([0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)]):
+            part = table.slice(begin, end - begin)
+            try:
+                final += publisher.take(part)
+            except REFUSED:
+                final += self._taken_without_bad(name, rows.slice(begin, end - begin), part)
+        return final
+
+    def _taken_without_bad(self, name: str, rows: pa.Table, table: pa.Table) -> list[Final]:
         publisher = self._publisher(name)
-        try:
-            return publisher.take(table)
-        except REFUSED:
-            state = publisher.state()
+        state = publisher.state()
 
-        def check(tried: Sequence[Record]) -> None:
+        def check(tried: Sequence[int]) -> None:
             # On a copy: what is pushed cannot be taken back.
-            self._parameters.publisher(name, self._seed, state).push(self._table(tried))
+            self._parameters.publisher(name, self._seed, state).push(table.take(pa.array(tried)))
 
-        accepted = sifted(records, check, self._reject)
-        return publisher.take(self._table(accepted)) if accepted else []
+        def reject(numbers: Sequence[int], error: TimeveilError) -> None:
+            self._reject(rows.take(pa.array(numbers)), error)
+
+        accepted = sifted(range(len(rows)), check, reject)
+        return publisher.take(table.take(pa.array(accepted))) if accepted else []
+
+    def _is_taken_alike(self, table: pa.Table) -> bool:
+        """Whether slots that are all right can be taken together as well as one after another.
+
+        Not where a check is of all records of a slot: whether a column is unique, or reads as a time.
+        """
+        roles, sensitive = self._roles, table.column(self._roles.sensitive[0])
+        if roles.keep or self._parameters.settings.options.late == "move" or sensitive.null_count:
+            return False
+        if pa.types.is_integer(self._time_type) or (roles.respondent and table[roles.respondent].null_count):
+            return False
+        values = {*sensitive.unique().to_pylist()}
+        self._harmless |= {each for each in values - self._harmless if not reads_as_time(pa.array([each]))}
+        return values <= self._harmless
 
     def _put_out(self) -> None:
         """Write rejected records to the quarantine, each once, whatever happens between."""
@@ -334,3 +379,25 @@ class FeedService(Service):
         codes = sorted({reason.rsplit("code: ", 1)[-1].strip() for *_, reason in rejected})
         records = counted(len(rejected), "record")
         self._say(f"{records} put into `{self._quarantine.name}`: {', '.join(codes)}")
+
+
+def _lines_of(batch: Batch) -> tuple[Sequence[str], list[bytes]]:
+    """The lines of messages, each with a name: that of the message, and a number if it has several lines."""
+    if b"\n" not in b"".join(batch.payloads):
+        return batch.names, batch.payloads
+    names, lines = list[str](), list[bytes]()
+    for name, payload in zip(batch.names, batch.payloads, strict=True):
+        own = [payload]
+        if b"\n" in payload:
+            own = [line for line in payload.splitlines() if line.strip()] or [b""]
+        names += [f"{name}.{number}" if number else name for number in range(len(own))]
+        lines += own
+    return names, lines
+
+
+def _earliest(rows: pa.Table) -> int:
+    return int(rows.column("slot").to_numpy().min())
+
+
+def _latest(rows: pa.Table) -> int:
+    return int(rows.column("slot").to_numpy().max())

@@ -6,13 +6,14 @@ keys up to it are read once all of those are done. Reading needs no right beside
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import SplitResult
 
 from timeveil.errors import EngineError, TimeveilError, raising
 from timeveil.reading.database import address_of, connect, text
-from timeveil.service.ports import BATCH, Batch, Sent, absent, away, refused
+from timeveil.service.ports import BATCH, MOST_BYTES, Batch, Sent, absent, away, refused
 
 _LOOK = 0.2  # seconds between two looks
 _KEY = """SELECT attname, atttypid::regtype::text FROM pg_index JOIN pg_attribute
@@ -102,13 +103,16 @@ class Records(_Connection):
             return Batch([], [], position, None)
         self._bound = largest, set()
         rows = self.run(
-            f"SELECT {self._key}, row_to_json(t)::text FROM {self.table} AS t "
-            f"WHERE {self._key} > $1 AND {self._key} <= $2 ORDER BY {self._key} LIMIT {BATCH}",
+            "SELECT key, record FROM (SELECT key, record, sum(octet_length(record)) OVER (ORDER BY key ROWS "
+            "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM "
+            f"(SELECT {self._key} AS key, row_to_json(t)::text AS record FROM {self.table} AS t "
+            f"WHERE {self._key} > $1 AND {self._key} <= $2 ORDER BY 1 LIMIT {BATCH}) AS page) AS sized "
+            f"WHERE before IS NULL OR before < {MOST_BYTES} ORDER BY key",
             *(position, largest),
         )
         keys = [int(key) for key, _ in rows]
         behind = 0
-        if len(keys) == BATCH:
+        if keys and keys[-1] < largest:
             behind = self.run(f"SELECT count(*) FROM {self.table} WHERE {self._key} > $1", keys[-1])[0][0]
         payloads = [row.encode() for _, row in rows]
         return Batch(payloads, list(map(str, keys)), keys[-1] if keys else largest, behind)
@@ -132,8 +136,10 @@ class Slots(_Connection):
         rows = self.run(f"{query} ORDER BY number DESC LIMIT 1")
         return Sent(*rows[0]) if rows else None
 
-    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> int:
-        number = 1 if after is None else int(after.at) + 1
-        values = (stream, sent.slot, number, sent.digest, payload.decode())
-        self.run(f"INSERT INTO {self.table} VALUES ($1, $2, $3, $4, $5)", *values)
-        return number
+    def send(self, stream: str, slots: Sequence[tuple[Sent, bytes]], after: Sent | None) -> list[int]:
+        number = 0 if after is None else int(after.at)
+        for sent, payload in slots:
+            number += 1
+            values = (stream, sent.slot, number, sent.digest, payload.decode())
+            self.run(f"INSERT INTO {self.table} VALUES ($1, $2, $3, $4, $5)", *values)
+        return list(range(number - len(slots) + 1, number + 1))

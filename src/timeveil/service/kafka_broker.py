@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
-from timeveil.service.ports import BATCH, Batch, Sent, absent, away, expired, refused, words_of
+from timeveil.service.ports import Batch, Sent, absent, away, expired, part_size, refused, words_of
 
 _TIMEOUT = 5.0
 _DENIED = (KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED)
@@ -97,16 +97,19 @@ class Records(_Connection):
             if self._consumer is None or self._next != position:
                 self._start(position or {})
             offsets = dict(self._at or {})
-            payloads, names, deadline = list[bytes](), list[str](), time.monotonic() + wait
-            while len(payloads) < BATCH and (left := deadline - time.monotonic()) > 0:
-                for message in self._consumer.consume(BATCH - len(payloads), timeout=min(left, 0.1)):
+            payloads, names, size, deadline = list[bytes](), list[str](), 0, time.monotonic() + wait
+            while count := part_size(len(payloads), size):
+                left = 0.0 if payloads else max(deadline - time.monotonic(), 0.0)
+                messages = self._consumer.consume(count, timeout=min(left, 0.1))
+                for message in messages:
                     error = message.error()
                     if error is not None:
                         raise self.failure(error)
                     payloads.append(message.value() or b"")
                     names.append(f"{message.partition()}-{message.offset()}")
                     offsets[str(message.partition())] = message.offset() + 1
-                if payloads:
+                    size += len(payloads[-1])
+                if not messages and not left:
                     break
             self._at, self._next = offsets, offsets if payloads else position
             behind = None
@@ -152,18 +155,22 @@ class Slots(_Connection):
                     return Sent((message.key() or b"").decode("utf-8", "replace"), digest.decode(), end)
             raise away()
 
-    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> None:  # noqa: ARG002 (checked by the caller)
+    def send(self, stream: str, slots: Sequence[tuple[Sent, bytes]], after: Sent | None) -> list[None]:  # noqa: ARG002 (checked by the caller)
         topic = self._topic(stream)
         errors: list[KafkaError | None] = []
         with self.explained():
             limits = {"enable.idempotence": True, "message.timeout.ms": int(1000 * _TIMEOUT)}
             producer = Producer({**self.settings, **limits})
-            headers = [("digest", sent.digest.encode())]
-            noted = {"on_delivery": lambda error, _message: errors.append(error), "headers": headers}
-            producer.produce(topic, payload, sent.slot, 0, **noted)
+            for sent, payload in slots:
+                noted = {"on_delivery": lambda error, _message: errors.append(error)}
+                producer.produce(
+                    topic, payload, sent.slot, 0, **noted, headers=[("digest", sent.digest.encode())]
+                )
             producer.flush(2 * _TIMEOUT)
-            if errors != [None]:  # not delivered
-                raise self.failure(errors[0]) if errors and errors[0] is not None else away()
+            if errors != [None] * len(slots):  # not all were delivered: look again which
+                failed = next(filter(None, errors), None)
+                raise self.failure(failed) if failed is not None else away()
+        return errors
 
     def _topic(self, stream: str) -> str:
         """Where the slots of a stream go to; a name that Kafka does not take is told apart by its digest."""

@@ -9,8 +9,9 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import SplitResult
 
@@ -21,13 +22,19 @@ from nats.js.errors import BadRequestError, NotFoundError
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
-from timeveil.service.ports import BATCH, Batch, Sent, absent, away, expired, refused, words_of
+from timeveil.service.ports import BATCH, MOST_BYTES, Batch, Sent, absent, away, expired, refused, words_of
 
 T = TypeVar("T")
 _DIGEST = "Timeveil-Digest"
 _TIMEOUT = 5.0
 _FORGOTTEN_AFTER = 60  # seconds without a request after which the server forgets a consumer
-_NOTHING_MORE = ("404", "408")  # what it says then; anything else is that there is no such consumer
+_TOO_LARGE = "409 Message Size"
+_NOTHING_MORE = (
+    "404",
+    "408",
+    "409 Batch Completed",
+    _TOO_LARGE,
+)  # what it says then; else there is no such consumer
 
 
 class _Connection:
@@ -62,6 +69,7 @@ class _Connection:
             # When to try again is decided by the service alone.
             options |= {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
             self.client = nats.NATS()
+            self.jetstream = self.client.jetstream(timeout=_TIMEOUT)
             try:
                 await self.client.connect(self._url, connect_timeout=_TIMEOUT, error_cb=note, **options)
             except Exception:
@@ -92,10 +100,30 @@ class _Connection:
         self._loop.close()
 
 
-def _failure(cause: Exception) -> TimeveilError:
+def _failure(cause: BaseException) -> TimeveilError:
     if isinstance(cause, NotFoundError):
         return absent("stream")
     return refused() if isinstance(cause, AuthorizationError) else away(cause)
+
+
+class _Arrivals:
+    """What has come for one request: messages by their reply addresses, and the server's last word."""
+
+    def __init__(self, address: str = "", most: int = 0) -> None:
+        self.address, self._most, self.status = address.encode(), most, _NOTHING_MORE[0]
+        self.replies, self.payloads, self.complete = list[bytes](), list[bytes](), asyncio.Event()
+
+    def add(self, reply: bytes, payload: bytes) -> None:
+        self.replies.append(reply)
+        self.payloads.append(payload)
+        if len(self.replies) >= self._most:
+            self.complete.set()
+
+    def end(self, address: bytes, status: bytes) -> None:
+        """The server's word why no more come for now, unless it is about an earlier request."""
+        if address == self.address:
+            self.status = status.decode()
+            self.complete.set()
 
 
 class Records(_Connection):
@@ -103,9 +131,8 @@ class Records(_Connection):
 
     def __init__(self, address: str, parts: SplitResult) -> None:
         super().__init__(address, parts)
-        self._next, self._consumer, self._at = "", "", -1
-        self._arrived: list[tuple[str, bytes]] = []
-        self._status = ""
+        self._next, self._inbox, self._at, self._asked = "", "", -1, 0
+        self._arrivals = _Arrivals()
 
     def fetch(self, position: Any, wait: float) -> Batch:
         return self.run(self._fetch(int(position or 0), wait))
@@ -115,21 +142,28 @@ class Records(_Connection):
         client = await self.connected()
         if not connected or self._at != position:
             await self._start(client, position)
-        arrived = self._arrived = list[tuple[str, bytes]]()
-        self._complete, self._status = asyncio.Event(), _NOTHING_MORE[0]
-        request = {"batch": BATCH, "expires": int(wait * 1e9)}
-        await client.publish(self._next, json.dumps(request).encode(), reply=self._inbox)
-        await client.flush(_TIMEOUT)
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._complete.wait(), wait + _TIMEOUT)
-        is_answered = self._status in _NOTHING_MORE and (arrived or self._complete.is_set())
-        if not (client.is_connected and is_answered):
+        arrivals = await self._ask(client, wait, {"batch": BATCH, "max_bytes": MOST_BYTES})
+        if arrivals.status.startswith(_TOO_LARGE) and not arrivals.payloads:
+            arrivals = await self._ask(client, wait, {"batch": 1})
+        is_answered = arrivals.status.startswith(_NOTHING_MORE)
+        if not (client.is_connected and is_answered and (arrivals.payloads or arrivals.complete.is_set())):
             raise away()  # an answer that nothing is there would be an answer
         # The reply address of a message: ...<stream>.<consumer>.<delivered>.<number>.<...>.<time>.<left>
-        names = [reply.rsplit(".", 4)[1] for reply, _ in arrived]
+        names = [reply.rsplit(b".", 4)[1].decode() for reply in arrivals.replies]
         self._at = int(names[-1]) if names else position
-        behind = int(arrived[-1][0].rpartition(".")[2]) if arrived else 0
-        return Batch([data for _, data in arrived], names, self._at, behind)
+        behind = int(arrivals.replies[-1].rpartition(b".")[2]) if names else 0
+        return Batch(arrivals.payloads, names, self._at, behind)
+
+    async def _ask(self, client: Any, wait: float, request: dict[str, int]) -> _Arrivals:
+        """What comes when it is asked for, until it is complete, or the server says that no more does."""
+        self._asked += 1
+        arrivals = self._arrivals = _Arrivals(f"{self._inbox}.{self._asked}", request["batch"])
+        asked = json.dumps({**request, "expires": int(wait * 1e9)}).encode()
+        await client.publish(self._next, asked, reply=arrivals.address.decode())
+        await client.flush(_TIMEOUT)
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(arrivals.complete.wait(), wait + _TIMEOUT)
+        return arrivals
 
     async def _start(self, client: Any, position: int) -> None:
         """A consumer that begins after the position."""
@@ -150,30 +184,52 @@ class Records(_Connection):
         inbox = self._inbox
 
         async def take(message: Any) -> None:
-            if inbox == self._inbox:
-                self._take(message.reply, message.data, (message.headers or {}).get("Status", ""))
+            if inbox != self._inbox:
+                return
+            if message.reply:
+                self._arrivals.add(message.reply.encode(), message.data)
+            else:  # as it is written: NATS/1.0 408 Request Timeout
+                headers = message.headers or {}
+                status = f"{headers.get('Status', '')} {headers.get('Description', '')}"
+                self._arrivals.end(message.subject.encode(), status.encode())
 
-        subscription = await client.subscribe(inbox, cb=take, pending_bytes_limit=0)
-        own, others = getattr(subscription, "_id", None), getattr(type(client), "_process_msg", None)
-        if own is None or others is None:
-            return  # a client that is made otherwise: messages come by `take`
+        subscription = await client.subscribe(f"{inbox}.*", cb=take, pending_bytes_limit=0)
+        own, parser = getattr(subscription, "_id", None), getattr(client, "_ps", None)
+        if own is not None and parser is not None:  # else messages come by `take`
+            parser.parse = self._reading(partial(type(parser).parse, parser), b"%d" % own)
 
-        async def process(sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
-            if sid == own:  # as they are read: a queue and a task between would take twice as long
-                self._take(reply.decode(), data, bytes(headers or b"")[9:12].decode())  # NATS/1.0 408
-            else:
-                await others(client, sid, subject, reply, data, headers)
+    def _reading(self, parse: Callable[[bytes], Any], own: bytes) -> Callable[[bytes], Any]:
+        """Takes messages of a subscription as they are read, and leaves all else to the client's parser.
 
-        client._process_msg = process
+        A task, a queue and an object for each message would take ten times as long.
+        """
+        rest = b""
 
-    def _take(self, reply: str, data: bytes, status: str) -> None:
-        """A message, or the server's word why no more come for now, which asks for no reply."""
-        if reply:
-            self._arrived.append((reply, data))
-        else:
-            self._status = status
-        if not reply or len(self._arrived) == BATCH:
-            self._complete.set()
+        async def read(data: bytes = b"") -> None:
+            nonlocal rest
+            data, begin, add = rest + data, 0, self._arrivals.add
+            while (end := data.find(b"\r\n", begin) + 2) > 1:
+                # MSG <subject> <subscription> [<reply>] <size>; of HMSG, the size of its headers comes first.
+                words = data[begin:end].split()
+                if words[:1] not in ([b"MSG"], [b"HMSG"]):
+                    await parse(data[begin:end])
+                    begin = end
+                    continue
+                body, end = end, end + int(words[-1]) + 2
+                if end > len(data):
+                    break
+                has_headers = len(words[0]) == 4
+                if words[2] != own:
+                    await parse(data[begin:end])
+                elif len(words) == 5 + has_headers:
+                    body += int(words[-2]) if has_headers else 0
+                    add(words[3], data[body : end - 2])
+                else:  # NATS/1.0 408 Request Timeout
+                    self._arrivals.end(words[1], data[body : end - 2][9:])
+                begin = end
+            rest = data[begin:]
+
+        return read
 
 
 class Slots(_Connection):
@@ -193,16 +249,32 @@ class Slots(_Connection):
         slot = headers.get("Nats-Msg-Id", "").rpartition("/")[2]
         return Sent(slot, headers.get(_DIGEST, ""), message.seq)
 
-    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> int:
-        return self.run(self._send(self._subject(stream), sent, payload, 0 if after is None else after.at))
+    def send(self, stream: str, slots: Sequence[tuple[Sent, bytes]], after: Sent | None) -> list[int]:
+        return self.run(self._send(self._subject(stream), slots, 0 if after is None else after.at))
 
-    async def _send(self, subject: str, sent: Sent, payload: bytes, after: int) -> int:
-        headers = {"Nats-Msg-Id": f"{subject}/{sent.slot}", _DIGEST: sent.digest}
-        headers["Nats-Expected-Last-Subject-Sequence"] = str(after)
-        with raising(away(), on=BadRequestError):  # another message came first: look again
-            jetstream = (await self.connected()).jetstream(timeout=_TIMEOUT)
-            return int((await jetstream.publish(subject, payload, stream=self.stream, headers=headers)).seq)
-        raise away()
+    async def _send(self, subject: str, slots: Sequence[tuple[Sent, bytes]], after: int) -> list[int]:
+        """Each only if the one before is the last: of its subject, by number; then of the stream, by name.
+
+        So what was taken are the first of them, whatever others write in between.
+        """
+        await self.connected()
+        condition, answers = {"Nats-Expected-Last-Subject-Sequence": str(after)}, list[Any]()
+        for sent, payload in slots:
+            name = f"{subject}/{sent.slot}"
+            headers = {"Nats-Msg-Id": name, _DIGEST: sent.digest, **condition}
+            condition = {"Nats-Expected-Last-Msg-Id": name}
+            answers.append(
+                await self.jetstream.publish_async(subject, payload, stream=self.stream, headers=headers)
+            )
+        done = await asyncio.wait_for(asyncio.gather(*answers, return_exceptions=True), _TIMEOUT)
+        numbers = list[int]()
+        for answer in done:
+            if isinstance(answer, BaseException):
+                break
+            numbers.append(int(answer.seq))
+        if not numbers:  # another message came first: look again
+            raise away() if isinstance(done[0], BadRequestError) else _failure(done[0])
+        return numbers
 
     def _subject(self, stream: str) -> str:
         """Where the slots of a stream go to: a word of a subject has no dots."""

@@ -8,21 +8,27 @@ Messages of brokers and their drivers may quote data and are replaced.
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
-from timeveil.domain.release import Release
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeveil.domain.release import Release, decode_dictionaries
 from timeveil.errors import BundleError, EngineError, ParameterError, TimeveilError, raising
 from timeveil.folder.opening import folder_name, joined, stream_folder
 from timeveil.judging import verify
+from timeveil.reading.columns import is_text
 from timeveil.service.parameters import SINGLE
 from timeveil.service.state_file import Pending, StreamRecord
 
-BATCH = 16_384  # messages that are asked for at a time
+BATCH = 32_768  # messages that are asked for at a time
+MOST_BYTES = 1 << 24  # of these messages; a larger one comes alone
+FIRST_PART = 64  # messages of a batch that are asked for before it is known how large they are
 AWAY: Final = "broker-failed"
 _KINDS = {
     "nats": ("nats_broker", "nats://host:4222/STREAM/subject"),
@@ -71,10 +77,24 @@ class Outlet(Protocol):
     """Where messages with slots go to, one after another for each stream."""
 
     def last(self, stream: str) -> Sent | None: ...
-    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> Any:
-        """Add a slot, whole or not at all, and only if `after` is still the last; where it is then."""
+    def send(self, stream: str, slots: Sequence[tuple[Sent, bytes]], after: Sent | None) -> list[Any]:
+        """Add slots, each whole or not at all, and the first only if `after` is still the last.
+
+        Where they are then: of the first slots, at least one, or an error.
+        """
 
     def close(self) -> None: ...
+
+
+def part_size(count: int, size: int) -> int:
+    """How many messages to ask for next, where so many have come of a size in bytes; 0 is enough.
+
+    >>> part_size(0, 0), part_size(64, MOST_BYTES // 2), part_size(64, MOST_BYTES)
+    (64, 64, 0)
+    """
+    if not count:
+        return FIRST_PART
+    return min(BATCH - count, (MOST_BYTES - size) * count // max(size, 1))
 
 
 def is_broker(address: str) -> bool:
@@ -186,32 +206,49 @@ class MessageSink:
         """Send slots that are not there; how many are new, and the digest of the last message."""
         stream = self._named(pending[0].name)
         names = [folder_name(slot.label) for slot in pending]
-        payloads = list(map(self._message, pending, releases))
-        digests = [hashlib.sha256(payload).hexdigest() for payload in payloads]
-        last = self._last.pop(stream, None) or self.outlet.last(stream)
-        found = names.index(last.slot) + 1 if last is not None and last.slot in names else 0
-        if found and last is not None and last.digest != digests[found - 1]:
-            raise self._foreign()
         # Nothing is published before it is verified; slots together cost a fraction of one after another.
         whole = joined(stream, releases)
-        tables = {name: table.combine_chunks() for name, table in whole.tables.items()}
+        tables = {name: decode_dictionaries(table.combine_chunks()) for name, table in whole.tables.items()}
         if not verify(replace(whole, parts=tables)):
             hint = "please report it; nothing was published"
             raise BundleError("a slot does not keep its promise", hint=hint, code="not-verified")
-        for number in range(found, len(pending)):
-            sent = Sent(names[number], digests[number])
-            last = sent._replace(at=self.outlet.send(stream, sent, payloads[number], last))
-            step()
+        payloads = self._messages(stream, pending, releases, tables)
+        sent = [
+            Sent(name, hashlib.sha256(payload).hexdigest())
+            for name, payload in zip(names, payloads, strict=True)
+        ]
+        last = self._last.pop(stream, None) or self.outlet.last(stream)
+        found = names.index(last.slot) + 1 if last is not None and last.slot in names else 0
+        if found and last is not None and last.digest != sent[found - 1].digest:
+            raise self._foreign()
+        number, many = found, 1
+        while number < len(pending):
+            part = list(zip(sent, payloads, strict=True))[number : number + many]
+            places = self.outlet.send(stream, part, last)
+            for place in places:
+                last, number = sent[number]._replace(at=place), number + 1
+                step()
+            # As long as nothing comes between, ever more are on their way at a time.
+            many = 4 * many if len(places) == len(part) else 1
         if last is not None:
             self._last[stream] = last
-        return len(pending) - found, digests[-1]
+        return len(pending) - found, sent[-1].digest
 
-    def _message(self, slot: Pending, release: Release) -> bytes:
-        """A slot as a message: the same bytes for the same slot."""
-        tables = {name: table.to_pylist() for name, table in release.tables.items()}
-        content = {"stream": self._named(slot.name), "slot": slot.label, "tables": tables}
-        content["release"] = dict(release.manifest)
-        return json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()
+    def _messages(
+        self, stream: str, pending: list[Pending], releases: list[Release], tables: Mapping[str, pa.Table]
+    ) -> list[bytes]:
+        """Slots as messages, each the same bytes for the same slot; `tables` has the rows of all."""
+        texts = {name: rows_as_json(table) for name, table in sorted(tables.items())}
+        ends, messages = dict.fromkeys(texts, 0), list[bytes]()
+        for slot, release in zip(pending, releases, strict=True):
+            content = {"stream": stream, "slot": slot.label, "release": dict(release.manifest)}
+            parts = list[str]()
+            for name, rows in texts.items():
+                begin, ends[name] = ends[name], ends[name] + release.tables[name].num_rows
+                parts.append(f'"{name}": [{", ".join(rows[begin : ends[name]])}]')
+            head = json.dumps(content, default=str, ensure_ascii=False, sort_keys=True)
+            messages.append(f'{head[:-1]}, "tables": {{{", ".join(parts)}}}}}'.encode())
+        return messages
 
     def _named(self, stream: str) -> str:
         return stream_folder(stream) if self._several else SINGLE
@@ -220,3 +257,24 @@ class MessageSink:
         message = "the last slot that the broker has was not published with this state file"
         hint = "name the {state} file of those slots, or another {out}"
         return BundleError(message, hint=hint, code="slot-differs")
+
+
+def rows_as_json(table: pa.Table) -> list[str]:
+    """Each row as the text of a JSON object with sorted keys.
+
+    >>> rows_as_json(pa.table({"slot": ["Monday", "\\""], "count": [1, None]}))
+    ['{"count": 1, "slot": "Monday"}', '{"count": null, "slot": "\\\\""}']
+    """
+    pieces, names = list[pa.Array](), sorted(table.column_names)
+    for number, name in enumerate(names):
+        column = table.column(name).combine_chunks()
+        is_coded = is_text(column.type) or pa.types.is_integer(column.type)  # each value is written once
+        values = (column := column.dictionary_encode()).dictionary if is_coded else column
+        begin = f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=False)}: "
+        ends = [json.dumps(value, default=str, ensure_ascii=False) for value in (*values.to_pylist(), None)]
+        texts = pa.array([f"{begin}{end}{'' if name != names[-1] else '}'}" for end in ends], pa.string())
+        if is_coded:
+            pieces.append(texts.take(column.indices.fill_null(len(values))))
+        else:
+            pieces.append(texts[:-1])
+    return list(pc.binary_join_element_wise(*pieces, "").to_pylist())

@@ -1,14 +1,21 @@
-"""Records of a broker: how one is read from a message, how several become a table, and which are to blame."""
+"""Records of a broker: how they are read from messages, how they become a table, and which are to blame.
+
+Many records are read at once by Arrow, which costs a tenth of reading one after another; where it cannot be
+sure that each line is one record of plain cells, they are read one by one, with the same result.
+"""
 
 import json
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
 
-from timeveil.calendar.granularity import GAP
-from timeveil.domain.arrays import Ints
+from timeveil.domain.arrays import Flags, Ints
 from timeveil.domain.roles import REST, Roles
 from timeveil.domain.wording import counted
 from timeveil.errors import InputError, ParameterError, RolesError, TimeveilError, spell
@@ -16,25 +23,17 @@ from timeveil.evidence.codes import encode
 
 REFUSED = (InputError, RolesError, ParameterError)
 """What is wrong with a record, and not with the service."""
+FEW = 128  # lines that are read one by one: for fewer, Arrow takes as long to begin
+_KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64()}
+_MINUS_ZERO = re.compile(rb"-0\s*[,}]")  # a whole number that is written otherwise as text
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_PLAIN = frozenset((str, type(None)))
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+Cells = dict[str, str | None]
 
 
-@dataclass(slots=True)
-class Record:
-    """A record by the message that it came in, as it was written, and its cells as text.
-
-    Once its time was read, `at` is that as Arrow holds it, `slot` its slot, and `mark` the first slot that is
-    not complete by then.
-    """
-
-    name: str
-    raw: bytes
-    cells: dict[str, str | None]
-    at: int = 0
-    slot: int = GAP
-    mark: int = GAP
+def cell(column: str) -> str:
+    """The column in a table of records that has the cells of a column, as text."""
+    return f"cell {column}"
 
 
 class Columns:
@@ -47,8 +46,76 @@ class Columns:
         self._complete = ({*self.columns}, {self.time})  # a record, and a heartbeat
         self._ignored = None if roles.drop == REST else {*roles.drop}
 
-    def parsed(self, name: str, line: bytes) -> Record:
-        """A record of plain cells, with exactly the columns that have a role."""
+    def read(self, lines: list[bytes], reject: Callable[[int, TimeveilError], None]) -> pa.Table:
+        """The records of lines: which `line`, whether it is a heartbeat (`beat`), and its cells as text."""
+        tables, alone, waiting = list[pa.Table](), list[int](), [range(len(lines))]
+        while waiting:
+            part = waiting.pop()
+            if len(part) <= FEW:
+                alone += part
+                continue
+            table = self._together(lines[part.start : part.stop])
+            if table is None:
+                middle = len(part) // 2
+                waiting += [part[:middle], part[middle:]]
+                continue
+            table = _numbered(table, np.arange(part.start, part.stop), np.zeros(len(part), np.bool_))
+            if any(column.null_count for column in table.columns):
+                # Whether a cell is null or left out shows when its line is read by itself.
+                complete = reduce(pc.and_, (column.is_valid() for column in table.columns))
+                alone += table.filter(pc.invert(complete)).column("line").to_pylist()
+                table = table.filter(complete)
+            tables.append(table)
+        if alone or not tables:
+            tables.append(self._one_by_one(lines, sorted(alone), reject))
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables).sort_by("line")
+
+    def _together(self, lines: list[bytes]) -> pa.Table | None:
+        """The cells of lines like the first; None unless each surely is one record, and needs no care."""
+        block, count = b"\n".join(lines), len(lines)
+        # Where each line is in braces, an object that began in one cannot end in another.
+        if not (block.startswith(b"{") and block.endswith(b"}") and block.count(b"}\n{") == count - 1):
+            return None
+        try:
+            block.decode()
+            schema = self._schema_of(json.loads(lines[0]))
+            if schema is None or (pa.int64() in schema.types and _MINUS_ZERO.search(block)):
+                return None
+            form = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+            whole = pj.ReadOptions(use_threads=False, block_size=len(block) + 1)
+            table = pj.read_json(pa.BufferReader(block), whole, form)
+        except (ValueError, RecursionError, pa.ArrowException):
+            return None
+        texts = {cell(name): table.column(name).cast(pa.string()) for name in self.columns}
+        return pa.table(texts) if table.num_rows == count else None
+
+    def _schema_of(self, first: Any) -> pa.Schema | None:
+        """The types of the cells of a record; None where the text of its cells does not follow from them."""
+        if type(first) is not dict or not first.keys() >= {*self.columns}:
+            return None
+        kinds = {name: _KINDS.get(type(value)) for name, value in first.items()}
+        more = kinds.keys() - {*self.columns}
+        is_exact = all(kinds[name] not in (None, pa.float64()) for name in self.columns)
+        if not is_exact or (self._ignored is not None and more - self._ignored) or None in kinds.values():
+            return None
+        return pa.schema(list(kinds.items()))
+
+    def _one_by_one(
+        self, lines: list[bytes], numbers: Sequence[int], reject: Callable[[int, TimeveilError], None]
+    ) -> pa.Table:
+        records = dict[int, Cells]()
+        for number in numbers:
+            try:
+                records[number] = self.parsed(lines[number])
+            except REFUSED as error:
+                reject(number, error)
+        cells = {cell(name): [record.get(name) for record in records.values()] for name in self.columns}
+        beats = [len(record) == 1 for record in records.values()]
+        texts = pa.table({name: pa.array(column, pa.string()) for name, column in cells.items()})
+        return _numbered(texts, np.array([*records], np.int64), np.array(beats, np.bool_))
+
+    def parsed(self, line: bytes) -> Cells:
+        """The cells of a record, all plain, with exactly the columns that have a role."""
         try:
             text = line.decode().strip(" \t\r\n")
             cells, end = _DECODER.raw_decode(text)
@@ -57,47 +124,47 @@ class Columns:
             cells = cells if end == len(text) else None
         except (ValueError, RecursionError):
             cells = None
-        if (
-            type(cells) is dict
-            and _PLAIN.issuperset(map(type, cells.values()))
-            and cells.keys() in self._complete
-        ):
-            return Record(name, line, cells)  # as nearly all are
-        if not isinstance(cells, dict) or any(isinstance(cell, dict | list) for cell in cells.values()):
+        if not isinstance(cells, dict) or any(isinstance(value, dict | list) for value in cells.values()):
             hint = "send one JSON object for each record, with a plain value for each column"
             message = "the record is not a JSON object of plain values"
             raise InputError(message, hint=hint, code="bad-record")
-        for key, cell in cells.items():
-            if isinstance(cell, bool):
-                cells[key] = "true" if cell else "false"
+        for name, value in cells.items():
+            if isinstance(value, bool):
+                cells[name] = "true" if value else "false"
         if cells.keys() in self._complete:
-            return Record(name, line, cells)
+            return cells
         if missing := [column for column in self.columns if column not in cells]:
             message = f"the record has no column {', '.join(f'`{column}`' for column in missing)}"
             raise RolesError(message, hint="send every column that has a role", code="column-missing")
         if self._ignored is not None and (more := cells.keys() - {*self.columns} - self._ignored):
             message = f"the record has {counted(len(more), 'column')} without a role"
             raise RolesError(message, hint="name them in {drop}", code="column-without-role")
-        return Record(name, line, {column: cells[column] for column in self.columns})
+        return {column: cells[column] for column in self.columns}
 
-    def table(self, records: Sequence[Record], kind: pa.DataType) -> pa.Table:
+    def table(self, rows: pa.Table, kind: pa.DataType) -> pa.Table:
         """Records as a table with times of this type; columns to leave out are there, and empty."""
-        columns: dict[str, Any] = {}
-        for name in self._published:
-            if name == self.time:
-                moments = pa.array([record.at for record in records], pa.int64())
-                is_date = pa.types.is_date32(kind)
-                columns[name] = (moments.cast(pa.int32()) if is_date else moments).cast(kind)
-            else:
-                columns[name] = pa.array([record.cells[name] for record in records], pa.string())
-        ignored = dict.fromkeys(self._ignored or (), pa.nulls(len(records), pa.string()))
+        columns = {name: rows.column(cell(name)) for name in self._published}
+        moments = rows.column("at")
+        columns[self.time] = (moments.cast(pa.int32()) if pa.types.is_date32(kind) else moments).cast(kind)
+        ignored = dict.fromkeys(self._ignored or (), pa.nulls(rows.num_rows, pa.string()))
         return pa.table({**columns, **ignored})
 
 
+def _numbered(texts: pa.Table, lines: Ints, beats: Flags) -> pa.Table:
+    return texts.append_column("line", pa.array(lines)).append_column("beat", pa.array(beats))
+
+
+def picked(rows: pa.Table, numbers: Ints) -> pa.Table:
+    """Rows by number; those one after another are not copied."""
+    if len(numbers) and (np.diff(numbers) == 1).all():
+        return rows.slice(numbers[0], len(numbers))
+    return rows.take(pa.array(numbers))
+
+
 def sifted(
-    items: list[Any],
-    check: Callable[[Sequence[Any]], None],
-    reject: Callable[[list[Any], TimeveilError], None],
+    items: Sequence[Any] | Ints,
+    check: Callable[[Any], None],
+    reject: Callable[[Any, TimeveilError], None],
     *,
     alone: bool = False,
 ) -> list[Any]:
@@ -125,20 +192,20 @@ def sifted(
                 middle = len(part) // 2
                 waiting += [part[middle:], part[:middle]]
         else:
-            accepted += part
+            accepted.extend(part)
     return accepted
 
 
-def forms_of(times: Sequence[str | None]) -> Ints:
+def forms_of(times: pa.StringArray) -> Ints:
     """A number for how each time is written: those of one form are read alike, however many are together.
 
-    >>> forms_of(["2024-03-31", "7", None, "2024-04-01"]).tolist()
+    >>> forms_of(pa.array(["2024-03-31", "7", None, "2024-04-01"])).tolist()
     [0, 1, 2, 0]
     """
-    valid, ends, letters = pa.array(times, pa.string()).buffers()
+    valid, ends, letters = times.buffers()
     # In one step for all of them: a digit is a byte of its own.
     forms = pa.py_buffer(letters.to_pybytes().translate(_DIGITS) if letters else b"")
-    return encode(pa.StringArray.from_buffers(len(times), ends, forms, valid)).codes
+    return encode(pa.StringArray.from_buffers(len(times), ends, forms, valid, -1, times.offset)).codes
 
 
 def reason_of(error: TimeveilError) -> str:

@@ -6,6 +6,7 @@ entry and adds the next, so that nothing comes between.
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import SplitResult
 
@@ -16,7 +17,7 @@ from redis.retry import Retry
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
-from timeveil.service.ports import BATCH, Batch, Sent, absent, away, refused, words_of
+from timeveil.service.ports import Batch, Sent, absent, away, part_size, refused, words_of
 
 _TIMEOUT = 5.0
 _FIELD = b"record"
@@ -61,15 +62,17 @@ class Records(_Connection):
     """The entries of a stream; the record is in the field `record`, or each field is a column."""
 
     def fetch(self, position: Any, wait: float) -> Batch:
-        position = position or "0-0"
-        answer = self.call("xread", {self.key: position}, count=BATCH, block=max(int(wait * 1000), 1))
-        entries = answer[0][1] if answer else []
-        names = [name.decode() for name, _ in entries]
-        left = 0
-        if len(entries) == BATCH:
-            left = max(self.call("xlen", self.key) - BATCH, 0)
-        payloads = [_record(fields or {}) for _, fields in entries]
-        return Batch(payloads, names, names[-1] if names else position, left)
+        position, names, payloads, size = position or "0-0", list[str](), list[bytes](), 0
+        while count := part_size(len(names), size):
+            pause = {} if names else {"block": max(int(wait * 1000), 1)}
+            answer = self.call("xread", {self.key: position}, count=count, **pause)
+            entries = answer[0][1] if answer else []
+            names += [name.decode() for name, _ in entries]
+            payloads += [_record(fields or {}) for _, fields in entries]
+            size, position = sum(map(len, payloads)), names[-1] if names else position
+            if len(entries) < count:
+                return Batch(payloads, names, position, 0)
+        return Batch(payloads, names, position, max(self.call("xlen", self.key) - len(names), 0))
 
 
 def _record(fields: dict[bytes, bytes]) -> bytes:
@@ -93,12 +96,15 @@ class Slots(_Connection):
         slot, digest = (fields.get(field, b"").decode("utf-8", "replace") for field in (b"slot", b"digest"))
         return Sent(slot, digest, name.decode())
 
-    def send(self, stream: str, sent: Sent, payload: bytes, after: Sent | None) -> str:
-        before = "" if after is None else after.at
-        at = self.call("eval", _ADD, 1, self._key(stream), before, sent.slot, sent.digest, payload)
-        if not at:
-            raise away()  # another entry came first: look again
-        return str(at.decode())
+    def send(self, stream: str, slots: Sequence[tuple[Sent, bytes]], after: Sent | None) -> list[str]:
+        places = ["" if after is None else after.at]
+        for sent, payload in slots:
+            values = (self._key(stream), places[-1], sent.slot, sent.digest, payload)
+            place = self.call("eval", _ADD, 1, *values)
+            if not place:
+                raise away()  # another entry came first: look again
+            places.append(place.decode())
+        return places[1:]
 
     def _key(self, stream: str) -> str:
         return self.key if stream == SINGLE else f"{self.key}:{stream}"
