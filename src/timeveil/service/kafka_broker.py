@@ -19,7 +19,18 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
-from timeveil.service.ports import Batch, Sent, absent, away, expired, part_size, refused, words_of
+from timeveil.service.ports import (
+    BATCH,
+    MOST_BYTES,
+    PART,
+    Batch,
+    Sent,
+    absent,
+    away,
+    expired,
+    refused,
+    words_of,
+)
 
 _TIMEOUT = 5.0
 _DENIED = (KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED)
@@ -98,9 +109,9 @@ class Records(_Connection):
                 self._start(position or {})
             offsets = dict(self._at or {})
             payloads, names, size, deadline = list[bytes](), list[str](), 0, time.monotonic() + wait
-            while count := part_size(len(payloads), size):
+            while len(payloads) < BATCH and size < MOST_BYTES:
                 left = 0.0 if payloads else max(deadline - time.monotonic(), 0.0)
-                messages = self._consumer.consume(count, timeout=min(left, 0.1))
+                messages = self._consumer.consume(PART, timeout=min(left, 0.1))
                 for message in messages:
                     error = message.error()
                     if error is not None:

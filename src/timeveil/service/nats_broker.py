@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from typing import Any, TypeVar
 from urllib.parse import SplitResult
 
 import nats
 from nats.errors import AuthorizationError
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
-from nats.js.errors import BadRequestError, NotFoundError
+from nats.js.errors import NotFoundError
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
@@ -69,7 +70,6 @@ class _Connection:
             # When to try again is decided by the service alone.
             options |= {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
             self.client = nats.NATS()
-            self.jetstream = self.client.jetstream(timeout=_TIMEOUT)
             try:
                 await self.client.connect(self._url, connect_timeout=_TIMEOUT, error_cb=note, **options)
             except Exception:
@@ -100,7 +100,7 @@ class _Connection:
         self._loop.close()
 
 
-def _failure(cause: BaseException) -> TimeveilError:
+def _failure(cause: Exception) -> TimeveilError:
     if isinstance(cause, NotFoundError):
         return absent("stream")
     return refused() if isinstance(cause, AuthorizationError) else away(cause)
@@ -257,24 +257,27 @@ class Slots(_Connection):
 
         So what was taken are the first of them, whatever others write in between.
         """
-        await self.connected()
-        condition, answers = {"Nats-Expected-Last-Subject-Sequence": str(after)}, list[Any]()
-        for sent, payload in slots:
+        client, complete = await self.connected(), asyncio.Event()
+        inbox, answers = client.new_inbox(), dict[str, dict[str, Any]]()
+
+        async def note(message: Any) -> None:
+            answers[message.subject] = json.loads(message.data or b"{}")
+            if len(answers) == len(slots):
+                complete.set()
+
+        subscription = await client.subscribe(f"{inbox}.*", cb=note)
+        condition = {"Nats-Expected-Last-Subject-Sequence": str(after)}
+        for number, (sent, payload) in enumerate(slots):
             name = f"{subject}/{sent.slot}"
-            headers = {"Nats-Msg-Id": name, _DIGEST: sent.digest, **condition}
+            headers = {"Nats-Msg-Id": name, "Nats-Expected-Stream": self.stream, _DIGEST: sent.digest}
+            await client.publish(subject, payload, reply=f"{inbox}.{number}", headers=headers | condition)
             condition = {"Nats-Expected-Last-Msg-Id": name}
-            answers.append(
-                await self.jetstream.publish_async(subject, payload, stream=self.stream, headers=headers)
-            )
-        done = await asyncio.wait_for(asyncio.gather(*answers, return_exceptions=True), _TIMEOUT)
-        numbers = list[int]()
-        for answer in done:
-            if isinstance(answer, BaseException):
-                break
-            numbers.append(int(answer.seq))
-        if not numbers:  # another message came first: look again
-            raise away() if isinstance(done[0], BadRequestError) else _failure(done[0])
-        return numbers
+        await asyncio.wait_for(complete.wait(), _TIMEOUT)
+        await subscription.unsubscribe()
+        places = [answers[f"{inbox}.{number}"].get("seq", 0) for number in range(len(slots))]  # 0 is none
+        if not places[0]:
+            raise away()  # another message came first: look again
+        return list(takewhile(bool, places))
 
     def _subject(self, stream: str) -> str:
         """Where the slots of a stream go to: a word of a subject has no dots."""

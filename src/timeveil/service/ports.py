@@ -27,8 +27,8 @@ from timeveil.service.parameters import SINGLE
 from timeveil.service.state_file import Pending, StreamRecord
 
 BATCH = 32_768  # messages that are asked for at a time
-MOST_BYTES = 1 << 24  # of these messages; a larger one comes alone
-FIRST_PART = 64  # messages of a batch that are asked for before it is known how large they are
+MOST_BYTES = 1 << 24  # of these messages, after which none is asked for
+PART = 256  # messages that are asked for at a time where the broker counts no bytes
 AWAY: Final = "broker-failed"
 _KINDS = {
     "nats": ("nats_broker", "nats://host:4222/STREAM/subject"),
@@ -84,17 +84,6 @@ class Outlet(Protocol):
         """
 
     def close(self) -> None: ...
-
-
-def part_size(count: int, size: int) -> int:
-    """How many messages to ask for next, where so many have come of a size in bytes; 0 is enough.
-
-    >>> part_size(0, 0), part_size(64, MOST_BYTES // 2), part_size(64, MOST_BYTES)
-    (64, 64, 0)
-    """
-    if not count:
-        return FIRST_PART
-    return min(BATCH - count, (MOST_BYTES - size) * count // max(size, 1))
 
 
 def is_broker(address: str) -> bool:

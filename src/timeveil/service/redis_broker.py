@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from timeveil.errors import TimeveilError, raising
 from timeveil.service.parameters import SINGLE
-from timeveil.service.ports import Batch, Sent, absent, away, part_size, refused, words_of
+from timeveil.service.ports import BATCH, MOST_BYTES, PART, Batch, Sent, absent, away, refused, words_of
 
 _TIMEOUT = 5.0
 _FIELD = b"record"
@@ -63,14 +63,15 @@ class Records(_Connection):
 
     def fetch(self, position: Any, wait: float) -> Batch:
         position, names, payloads, size = position or "0-0", list[str](), list[bytes](), 0
-        while count := part_size(len(names), size):
+        while len(names) < BATCH and size < MOST_BYTES:
             pause = {} if names else {"block": max(int(wait * 1000), 1)}
-            answer = self.call("xread", {self.key: position}, count=count, **pause)
+            answer = self.call("xread", {self.key: position}, count=PART, **pause)
             entries = answer[0][1] if answer else []
             names += [name.decode() for name, _ in entries]
             payloads += [_record(fields or {}) for _, fields in entries]
-            size, position = sum(map(len, payloads)), names[-1] if names else position
-            if len(entries) < count:
+            size += sum(map(len, payloads[len(payloads) - len(entries) :]))
+            position = names[-1] if names else position
+            if len(entries) < PART:
                 return Batch(payloads, names, position, 0)
         return Batch(payloads, names, position, max(self.call("xlen", self.key) - len(names), 0))
 
