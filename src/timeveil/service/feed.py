@@ -114,7 +114,7 @@ class FeedService(Service):
                 message = "the stream is not closed: there are messages that cannot be read yet"
                 raise ParameterError(message, hint="run the command again when all are written")
             self._bad = []
-            final = self._closed_up_to(max(map(_latest, self._held))) if self._held else []
+            final = self._closed_up_to(int(self._feed.latest or 0)) if self._held else []
             with self._state.transaction():
                 self._store(final, [])
                 running.boundary()
@@ -139,7 +139,7 @@ class FeedService(Service):
         before, self._bad = self._feed, []
         self._feed = replace(before, position=batch.position, behind=batch.behind)
         try:
-            rows = self._read(*_lines_of(batch))
+            rows = self._read(*batch.lines())
             self._feed.records += rows.num_rows + len(self._bad)
             wrong = [error for *_, error in self._bad if not isinstance(error, InputError)]
             if wrong and not before.records and not rows.num_rows:
@@ -238,7 +238,9 @@ class FeedService(Service):
         )
         slots, marks, beats = (rows.column(name).to_numpy() for name in ("slot", "mark", "beat"))
         open_slots = np.full(len(slots), GAP)
-        first = min(map(_earliest, self._held), default=None) if before is None else None
+        first = None
+        if before is None:
+            first = min((int(held["slot"].to_numpy().min()) for held in self._held), default=None)
         # Records one after another that are alike have one fate.
         alike = (np.diff(slots) == 0) & (np.diff(marks) == 0) & (np.diff(beats) == 0)
         for begin, end in pairwise([0, *(np.flatnonzero(~alike) + 1).tolist(), len(slots)]):
@@ -379,25 +381,3 @@ class FeedService(Service):
         codes = sorted({reason.rsplit("code: ", 1)[-1].strip() for *_, reason in rejected})
         records = counted(len(rejected), "record")
         self._say(f"{records} put into `{self._quarantine.name}`: {', '.join(codes)}")
-
-
-def _lines_of(batch: Batch) -> tuple[Sequence[str], list[bytes]]:
-    """The lines of messages, each with a name: that of the message, and a number if it has several lines."""
-    if b"\n" not in b"".join(batch.payloads):
-        return batch.names, batch.payloads
-    names, lines = list[str](), list[bytes]()
-    for name, payload in zip(batch.names, batch.payloads, strict=True):
-        own = [payload]
-        if b"\n" in payload:
-            own = [line for line in payload.splitlines() if line.strip()] or [b""]
-        names += [f"{name}.{number}" if number else name for number in range(len(own))]
-        lines += own
-    return names, lines
-
-
-def _earliest(rows: pa.Table) -> int:
-    return int(rows.column("slot").to_numpy().min())
-
-
-def _latest(rows: pa.Table) -> int:
-    return int(rows.column("slot").to_numpy().max())

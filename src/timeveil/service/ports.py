@@ -55,6 +55,17 @@ class Batch(NamedTuple):
     position: Any
     behind: int | None = None
 
+    def lines(self) -> tuple[list[str], list[bytes]]:
+        """The lines of the messages, each with a name: that of its message, and a number after the first."""
+        if b"\n" not in b"".join(self.payloads):
+            return self.names, self.payloads
+        names, lines = list[str](), list[bytes]()
+        for name, payload in zip(self.names, self.payloads, strict=True):
+            parts = [line for line in payload.splitlines() if line.strip()] if b"\n" in payload else [payload]
+            lines += parts or [b""]
+            names += [name, *(f"{name}.{number}" for number in range(1, len(parts)))]
+        return names, lines
+
 
 class Source(Protocol):
     """Where records come from. After an error it is closed, and connects again when it is next asked."""
