@@ -47,7 +47,7 @@ class Range(NamedTuple):
 
     def __str__(self) -> str:
         start = "" if self.at_least == -math.inf else f"{self.at_least:,}"
-        end = "" if self.at_most == LARGEST else f"{self.at_most:,}"
+        end = "" if self.at_most >= LARGEST else f"{self.at_most:,}"
         end = end if self.below == math.inf else f"below {self.below:,}"
         if self.above > -math.inf:
             last = end if self.below < math.inf else f"up to {end}"

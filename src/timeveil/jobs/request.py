@@ -169,7 +169,7 @@ def read_job(path: Path, settings: Sequence[str] = ()) -> Run:
         values["definitions"] = str(path)
     if "hierarchies" in values:
         values["hierarchies"] = {
-            column: how if IS_RULE(str(how)) else _near(path, str(how))
+            column: how if IS_RULE(str(how)) else near(path, str(how))
             for column, how in values["hierarchies"].items()
         }
     public = tuple(setting for setting in settings if name_of(setting) not in table.secret)
@@ -181,7 +181,7 @@ def _source(path: Path, keys: dict[str, Any]) -> str:
     source = keys.pop("in", None)
     if not isinstance(source, str):
         raise _bad_job(f"`in` in `{path.name}` must be text", 'write it in quotes: in = "visits.csv"')
-    return _near(path, source)
+    return near(path, source)
 
 
 def _checked(path: Path, declared: Parameter, value: Any) -> Any:
@@ -198,8 +198,8 @@ def _checked(path: Path, declared: Parameter, value: Any) -> Any:
     if declared.opened and declared.kind == "list":
         if not all(isinstance(entry, str) for entry in checked):
             raise _bad_job(f"`{declared.key}` must be a list of paths", "write each in quotes")
-        return [_near(path, entry) for entry in checked]
-    return _near(path, checked) if declared.path or declared.opened else checked
+        return [near(path, entry) for entry in checked]
+    return near(path, checked) if declared.path or declared.opened else checked
 
 
 def _refuse_unknown(path: Path, table: type[Parameters], keys: Iterable[str], names: list[str]) -> None:
@@ -216,7 +216,7 @@ def _bad_job(message: str, hint: str) -> ParameterError:
     return ParameterError(message, hint=hint, code="bad-job")
 
 
-def _near(path: Path, name: str) -> str:
+def near(path: Path, name: str) -> str:
     """A path relative to the job file's folder; the trailing slash of a folder stays, and so do addresses."""
     if "://" in name:
         return name

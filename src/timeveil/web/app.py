@@ -95,6 +95,7 @@ class App:
             ("/draft/{draft}/columns/{values}", "GET", drafts.columns),
             ("/draft/{draft}/columns", "POST", drafts.set_columns),
             ("/draft/{draft}/risk", "GET", drafts.risk),
+            ("/draft/{draft}/leave-out", "POST", drafts.leave_out),
             ("/draft/{draft}/promise", "GET", drafts.promise),
             ("/draft/{draft}/promise", "POST", drafts.set_promise),
             ("/draft/{draft}/tradeoff", "GET", drafts.tradeoff),
@@ -106,8 +107,10 @@ class App:
             ("/task/{task}/cancel", "POST", releases.cancel),
             ("/task/{task}/events", "GET", releases.events),
             ("/task/{task}/job.toml", "GET", releases.job_file),
+            ("/task/{task}/keep", "POST", releases.keep_job),
             ("/report/{path:path}", "GET", releases.report),
             ("/judge/{path:path}/query", "POST", releases.query),
+            ("/judge/{path:path}/attack", "POST", releases.attack),
             ("/judge/{path:path}/compare", "POST", releases.compare),
             ("/judge/{path:path}/signoff", "POST", releases.set_signoff),
             ("/judge/{path:path}", "GET", releases.judge),
@@ -160,7 +163,8 @@ def _form_page(request: Request) -> str:
     path = request.url.path.removeprefix("/json")
     if path == "/draft" or (path.startswith("/task/") and request.method == "POST"):
         return "/open/"
-    page = quote(re.sub("/(query|compare|signoff)$", "", re.sub("/take$", "/tradeoff", path)))
+    path = re.sub("/take$", "/tradeoff", re.sub("/leave-out$", "/risk", path))
+    page = quote(re.sub("/(query|attack|compare|signoff)$", "", path))
     return f"{page}?{request.url.query}" if request.url.query else page
 
 
@@ -176,7 +180,7 @@ def _environment() -> Environment:
     loader = PackageLoader("timeveil.web")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
-        "words": lambda text: Markup(html_of(_OPTION.sub(_as_in_forms, text))),  # noqa: S704 (it escapes)
+        "words": lambda text: Markup(html_of(_OPTION.sub(_as_in_forms, text).replace(" -> ", " → "))),  # noqa: S704 (it escapes)
         "share": share,
         "visible": visible,
         "number": "{:,}".format,

@@ -5,6 +5,8 @@ lives in memory. Every change of it has a number, so that a form of another tab 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -14,12 +16,24 @@ from timeveil.calendar.axis import CYCLIC
 from timeveil.domain.lines import ExploreParameters, FileForm
 from timeveil.domain.run import Columns, Files
 from timeveil.errors import InputError, ParameterError, TimeveilError
+from timeveil.jobs.request import load_toml, near
 from timeveil.jobs.typed import is_release
 from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
 from timeveil.web.answers import Page, judged, progress, to
-from timeveil.web.forms import Draft, Form, cards, columns_of, fields, plain, ranges, read_form
+from timeveil.web.forms import (
+    Draft,
+    Form,
+    alike,
+    cards,
+    columns_of,
+    fields,
+    plain,
+    ranges,
+    read_form,
+    typed_roles,
+)
 from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
 from timeveil.web.work import Task, Workshop
@@ -28,6 +42,8 @@ from timeveil.web.working import error_data
 FILE_FORM = {name: FileForm.table()[name] for name in ("delimiter", "encoding", "sheet")}
 LIMITS = {name: ExploreParameters.table()[name] for name in ("max_loss", "max_risk")}
 FILES = {name: Files.table()[name] for name in ("out", "ledger", "format")}
+FILES["out"] = replace(FILES["out"], meaning="New folder for the release.")
+FILES["ledger"] = replace(FILES["ledger"], meaning="New private file; without a name no ledger is kept.")
 MOST_DRAFTS = 100
 
 
@@ -55,13 +71,27 @@ class DraftPages:
         name = form_of(request).get("source", [""])[0]
         if not name:
             raise InputError("no table was named", hint="choose one from the list", code="file-missing")
-        draft = Draft(self.places.source(name))
-        if not is_address(draft.source) and is_release(str(self.places.inside(draft.source))):
+        draft = self._saved(name) if name.endswith(".toml") else Draft(self.places.source(name))
+        if not draft.columns and is_release(str(self.places.root / draft.source)):
             return to(judged(draft.source))
         while len(self.drafts) >= MOST_DRAFTS:
             del self.drafts[next(iter(self.drafts))]
         self.drafts[draft.id] = draft
-        return to(f"/draft/{draft.id}/columns")
+        return to(f"/draft/{draft.id}/{'publish' if draft.columns else 'columns'}")
+
+    def _saved(self, name: str) -> Draft:
+        """What a saved job states, to publish again; its paths must be below the root, too."""
+        path = self.places.inside(name)
+        source = self.places.source(near(Path(self.places.name(path)), str(load_toml(path).get("in", ""))))
+        task = self.workshop.start("saved", {"job": self.places.name(path)})
+        task.wait(60)
+        if task.state != "done":
+            error = {"message": "the job could not be read", "hint": "try again", **task.error}
+            raise ParameterError(error["message"], hint=error["hint"], code="bad-job")
+        draft = Draft(source, **task.result)
+        draft.asked, draft.values = draft.command, self.places.parameters(draft.table, draft.values)
+        draft.form = {name: draft.values[name] for name in FILE_FORM if name in draft.values}
+        return draft
 
     # --- 2 columns --------------------------------------------------------------------------------------
     def columns(
@@ -75,17 +105,23 @@ class DraftPages:
             return self._page("columns.html", draft, error=task.error, form=form)
         if task.state != "done":
             return progress(task, "Reading the table", draft=draft.about)
-        survey, sample = task.result, None
+        survey, cells = task.result, None
         if request.path_params.get("values"):
             file_form = {name: draft.form.get(name) for name in FILE_FORM}
             values = self._task(draft, "values", {"source": draft.source, "form": file_form})
             values.wait(20)
-            sample = {"names": [], "rows": [], **values.result}
+            cells = values.result
         role_of = dict[str, str]()
         for role, names in (draft.columns or survey["roles"]).items():
             role_of |= dict.fromkeys([names] if isinstance(names, str) else names, role)
-        proposed = [role_of.get(column["name"], "drop") for column in survey["columns"]]
-        chosen = [(typed or {}).get(f"role-{n}", [role])[0] for n, role in enumerate(proposed)]
+        chosen = [role_of.get(column["name"], "drop") for column in survey["columns"]]
+        if typed:
+            chosen = typed_roles(typed, survey["columns"])
+        groups = []
+        for group in alike(survey["columns"]):
+            roles = [chosen[number] for number in group]
+            commonest = max(roles, key=roles.count)
+            groups.append({"columns": group, "role": commonest, "differ": {*roles} != {commonest}})
         roles_of_method = [*draft.table.needs, *(r for r in draft.table.roles if r not in ("cyclic", "drop"))]
         return self._page(
             "columns.html",
@@ -95,7 +131,8 @@ class DraftPages:
             roles={column["name"]: role for column, role in zip(survey["columns"], chosen, strict=True)},
             known={role: Columns.table()[role].meaning for role in (*roles_of_method, "drop")},
             commands=cards(draft.table.command),
-            sample=sample,
+            groups=groups,
+            cells=cells,
             cyclic=list(CYCLIC) if "cyclic" in draft.table.roles else [],
             chosen_cyclic=(typed or draft.columns).get("cyclic", []),
         )
@@ -121,10 +158,9 @@ class DraftPages:
             draft.columns, draft.explored = {}, {}
             draft.values = dict(task.result.get("values", {}))
             return to(f"/draft/{draft.id}/columns")
-        survey = self._survey(draft, draft.asked).result
-        names = [column["name"] for column in survey.get("columns", ())]
+        survey = self._survey(draft, draft.asked).result.get("columns", ())
         try:
-            draft.columns = columns_of(form, names, (*draft.table.needs, *draft.table.roles))
+            draft.columns = columns_of(form, survey, (*draft.table.needs, *draft.table.roles))
         except TimeveilError as error:
             return self.columns(request, error, form)
         coarsened, quasi = draft.values.pop("hierarchies", {}), draft.columns.get("quasi", ())
@@ -142,7 +178,20 @@ class DraftPages:
         if task.state == "running":
             return progress(task, "Counting people", draft=draft.about)
         outcome = {"error": task.error} if task.state == "failed" else {"risk": task.result}
-        return self._page("risk.html", draft, **outcome)
+        return self._page("risk.html", draft, **outcome, quasi=draft.columns.get("quasi", ()))
+
+    def leave_out(self, request: Request) -> Response:
+        """Publish without a quasi-identifier: what is left becomes less coarse."""
+        draft, column = self._draft(request, changing=True), form_of(request).get("column", [""])[0]
+        if column not in draft.columns.get("quasi", ()):
+            raise ParameterError("this column is not a quasi-identifier", hint="choose one from the list")
+        quasi = [name for name in draft.columns["quasi"] if name != column]
+        draft.columns |= {"quasi": quasi, "drop": [*draft.columns.get("drop", ()), column]}
+        hierarchies = draft.values.get("hierarchies", {})
+        if column in hierarchies:
+            left = {name: how for name, how in hierarchies.items() if name != column}
+            draft.values |= {"hierarchies": left}
+        return to(f"/draft/{draft.id}/risk")
 
     # --- 4 promise --------------------------------------------------------------------------------------
     def promise(
@@ -226,6 +275,7 @@ class DraftPages:
 
     def do_publish(self, request: Request) -> Response:
         draft, form = self._draft(request, changing=True), form_of(request)
+        draft.source = self.places.source(form.get("source", [draft.source])[0].strip())
         ledger = form.get("ledger", [""])[0].strip()
         files: dict[str, Any] = {
             "out": self.places.new(form.get("out", [""])[0], "the release"),
@@ -250,8 +300,8 @@ class DraftPages:
         return draft
 
     def _task(self, draft: Draft, kind: str, job: Mapping[str, Any]) -> Task:
-        """The task that does this with the table as it is now."""
-        version = "" if is_address(draft.source) else fingerprint(self.places.inside(draft.source))
+        """The task that does this with the table as it is now; one of a database, as it was for the draft."""
+        version = draft.id if is_address(draft.source) else fingerprint(self.places.inside(draft.source))
         return self.workshop.ensure(kind, job, version)
 
     def _page(self, template: str, draft: Draft, **data: Any) -> Page:

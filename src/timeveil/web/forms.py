@@ -4,10 +4,12 @@ A new parameter appears in its form by itself: the kind of its values says which
 is its help. What a form sends is read as the command line would read it.
 """
 
+import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from timeveil.domain.run import Columns, Run
 from timeveil.errors import ParameterError, spell
 from timeveil.jobs.request import value_from_text
 from timeveil.models import tables
-from timeveil.suggesting import required_values
+from timeveil.suggesting import LEAST_INSTANTS, required_values
 from timeveil.web.working import run_of
 
 _CONTROLS = {"whole": "number", "number": "number", "flag": "checkbox", "choice": "select"}
@@ -185,11 +187,30 @@ def _text(declared: Parameter, value: Any) -> str:
     return value if isinstance(value, str) else literal(value)
 
 
-def columns_of(form: Form, names: Iterable[str], allowed: Iterable[str]) -> dict[str, Any]:
-    """The columns of each role; the n-th select of the form has the role of the n-th column."""
+def alike(columns: Iterable[Mapping[str, Any]]) -> list[list[int]]:
+    """The numbers of columns; a run of one proposal, with names that differ in digits alone, together."""
+
+    def likeness(numbered: tuple[int, Mapping[str, Any]]) -> tuple[str, str]:
+        return re.sub(r"\d+", "#", numbered[1]["name"]), numbered[1]["role"]
+
+    runs = ([number for number, _ in run] for _, run in groupby(enumerate(columns), likeness))
+    return [g for run in runs for g in ([run] if len(run) >= LEAST_INSTANTS else [[n] for n in run])]
+
+
+def typed_roles(form: Form, columns: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The role of each column: that of its own select or, where nothing is chosen there, of its group's."""
+    roles = []
+    for group in alike(columns):
+        shared = form.get(f"group-{group[0]}", ["drop"])[0]
+        roles += [form.get(f"role-{number}", [""])[0] or shared for number in group]
+    return roles
+
+
+def columns_of(form: Form, survey: Collection[Mapping[str, Any]], allowed: Iterable[str]) -> dict[str, Any]:
+    """The columns of each role."""
     lines, columns, roles = Columns.table(), dict[str, Any](), {*allowed, "drop"}
-    for number, name in enumerate(names):
-        role = form.get(f"role-{number}", ["drop"])[0]
+    names = (column["name"] for column in survey)
+    for name, role in zip(names, typed_roles(form, survey), strict=True):
         if role not in roles:
             message = f"`{role[:20]}` is not a role of this method"
             raise ParameterError(message, hint="choose one from the list")

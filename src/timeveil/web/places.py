@@ -120,7 +120,10 @@ def _kind(path: Path) -> str:
 
 
 def fingerprint(path: Path) -> str:
-    """What changes when a file or folder is written anew; pages of it are then made again."""
-    paths = [path, *sorted(path.iterdir())] if path.is_dir() else [path]
+    """What changes when a file or folder is written anew; pages of it are then made again.
+
+    The time of the last change of state is among it: a program that writes can set all others back.
+    """
+    paths = [path, *sorted(path.rglob("*"))]
     states = [each.stat() for each in paths]
-    return ";".join(f"{s.st_size}.{s.st_mtime_ns}.{s.st_ino}" for s in states)
+    return ";".join(f"{s.st_size}.{s.st_mtime_ns}.{s.st_ctime_ns}.{s.st_ino}" for s in states)

@@ -8,17 +8,21 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from timeveil.domain.parameter import Parameter
 from timeveil.errors import InputError, ParameterError
 from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
+from timeveil.models import adversary_of
+from timeveil.reading.files import translate_os_errors
 from timeveil.web.answers import Page, judged, problem, progress, to
-from timeveil.web.draft_pages import DraftPages
+from timeveil.web.draft_pages import DraftPages, Stale
 from timeveil.web.forms import Draft, fields, plain, read_form
 from timeveil.web.guard import Doorman, form_of
 from timeveil.web.places import fingerprint
 from timeveil.web.work import Task, events
 
 _TITLES = {"publish": "Publishing", "query": "Counting", "compare": "Comparing", "explore": "Trying settings"}
+_TITLES |= {"attack": "Attacking"}
 
 
 class ReleasePages:
@@ -38,7 +42,7 @@ class ReleasePages:
             back = f"/draft/{job['draft']}/promise"
         if task.state != "done" or not task.result.get("holds", True):
             return _nothing(task, back, self.drafts.get(job.get("draft", "")))
-        if task.kind not in ("publish", "query", "compare"):
+        if task.kind not in _TITLES or task.kind == "explore":
             return to(back)  # another page shows what came of it
         shown = {n: job[n] for n in ("out", "ledger", "again", "draft", "folder") if job.get(n)}
         asked = {name: plain(value) for name, value in job.get("question", {}).items()}
@@ -58,6 +62,14 @@ class ReleasePages:
         headers = {"content-disposition": "attachment; filename=job.toml"}
         return Response(text + "\n", media_type="text/plain", headers=headers)
 
+    def keep_job(self, request: Request) -> Response:
+        """Save the job file at the top of the folder served, where the paths in it start."""
+        job = self._task(request).request
+        name = self.places.free(f"{Path(job['out']).name}.toml")
+        with translate_os_errors(name), (self.places.root / name).open("x", encoding="utf-8") as file:
+            file.write(job["again"]["job"] + "\n")
+        return to("/open/")
+
     # --- 8 judge, 9 sign off ----------------------------------------------------------------------------
     def judge(self, request: Request) -> Page:
         folder, ledger = self._folder(request)
@@ -70,8 +82,12 @@ class ReleasePages:
         lines = [line for line in Question.table().values() if not line.models or model in line.models]
         lines.sort(key=lambda line: len(line.models) != 1)  # what is about such releases alone comes first
         decisions = [] if not ledger else sign_offs(self.places.root / ledger, task.result["hash"])
-        data = {"folder": folder, "ledger": ledger, "result": task.result, "form": fields(lines, {})}
-        data["ledgers"] = [entry["path"] for entry in near if entry["kind"] == "ledger"]
+        data: dict[str, Any] = {"folder": folder, "ledger": ledger, "result": task.result}
+        data["form"] = fields(lines, {})
+        data["knowledge"] = fields(_knowledge(model), {}) if ledger else []
+        written = (self.places.root / folder).stat().st_mtime
+        ledgers = [str(entry["path"]) for entry in near if entry["kind"] == "ledger"]
+        data["ledgers"] = sorted(ledgers, key=lambda p: abs((self.places.root / p).stat().st_mtime - written))
         data["others"] = [e["path"] for e in near if e["kind"] == "release" and e["path"] != folder]
         data["signed"] = [{n: getattr(d, n) for n in ("name", "decision", "reason", "at")} for d in decisions]
         return Page("judge.html", data)
@@ -80,6 +96,14 @@ class ReleasePages:
         folder, _ = self._folder(request)
         question = read_form(Question.table().values(), form_of(request))
         return self._ask("query", {"folder": folder, "question": question, "back": judged(folder)})
+
+    def attack(self, request: Request) -> Response:
+        """An attack by somebody who knows more, or less, than usual."""
+        folder, ledger = self._folder(request)
+        task = self._judgement(folder, ledger)
+        asked = read_form(_knowledge(task.result["model"]), form_of(request))
+        back = judged(folder, ledger)
+        return self._ask("attack", {"folder": folder, "ledger": ledger, "question": asked, "back": back})
 
     def compare(self, request: Request) -> Response:
         folder, _ = self._folder(request)
@@ -105,10 +129,11 @@ class ReleasePages:
     def set_signoff(self, request: Request) -> Response:
         folder, ledger = self._folder(request)
         form = form_of(request)
-        name, decision, reason = (form.get(key, [""])[0] for key in ("name", "decision", "reason"))
-        task = self._ensured("judge", folder, ledger)
-        task.wait(60)
-        if task.state != "done" or (decision == "approved" and not task.result["holds"]):
+        seen, name, decision, reason = (form.get(n, [""])[0] for n in ("seen", "name", "decision", "reason"))
+        task = self._judgement(folder, ledger)
+        if seen != task.result["hash"]:
+            raise Stale
+        if decision == "approved" and not task.result["holds"]:
             message = "a release that does not verify cannot be approved"
             raise ParameterError(message, hint="reject it, with a reason")
         sign_off(self.places.root / ledger, name, decision, reason, task.result["hash"])
@@ -130,11 +155,27 @@ class ReleasePages:
         name = self.places.release(request.path_params["path"])
         return name, self.places.name(self.places.inside(ledger)) if ledger else ""
 
+    def _judgement(self, folder: str, ledger: str) -> Task:
+        """The task that judged a release with its ledger."""
+        task = self._ensured("judge", folder, ledger)
+        task.wait(60)
+        if not ledger or task.state != "done":
+            message = "the release was not yet checked with its ledger"
+            raise ParameterError(message, hint="go back, and choose the ledger")
+        return task
+
     def _ensured(self, kind: str, folder: str, ledger: str, *files: str) -> Task:
         """The task that does this with the folder, the ledger and further files as they are now."""
         paths = [self.places.root / name for name in (folder, ledger, *files) if name]
         version = "|".join(fingerprint(path) for path in paths if path.exists())
         return self.workshop.ensure(kind, {"folder": folder, "ledger": ledger}, version)
+
+
+def _knowledge(model: str) -> list[Parameter]:
+    """What somebody may know who attacks a release of the model; what has several forms is text."""
+    lines = adversary_of(model).table().values()
+    either = ("tolerance", "values")
+    return [replace(line, kind="text", optional=False) if line.name in either else line for line in lines]
 
 
 def _nothing(task: Task, back: str, draft: Draft | None) -> Page:

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.domain.run import Run
-from timeveil.errors import safe_to_show, spell
-from timeveil.models import method_of, part, tables
+from timeveil.domain.run import Run, role_values
+from timeveil.errors import ParameterError, safe_to_show, spell
+from timeveil.models import adversary_of, method_of, part, tables
 
-PREVIEW = 8
+PREVIEW, MOST_COLUMNS, MOST_CHARACTERS = 8, 12, 60
 Say = Callable[[Mapping[str, Any]], None]
 
 
@@ -35,23 +35,37 @@ def run_of(request: Mapping[str, Any]) -> Run:
     return Run(table, source, roles, values, **{"out": "DIR", **files})
 
 
+def saved(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
+    """What a saved job states, as a draft has it."""
+    from timeveil.jobs.request import read_job
+
+    run = read_job(Path(request["job"]))
+    if run.service or run.roles is None:
+        message = "this job works on a release or on a stream in service, not on a table"
+        raise ParameterError(message, hint="run it on the command line with `timeveil run`")
+    columns = dict(role_values(run.roles)) | ({"series": list(run.roles.series)} if run.roles.series else {})
+    files = {name: getattr(run, name) for name in ("out", "ledger", "format")}
+    return {"command": run.table.command, "columns": columns, "values": dict(run.values), "files": files}
+
+
 def survey(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     """The columns of a table with proposed roles."""
     return tv.suggest(request["source"], command=request["command"], **request["form"]).as_dict()
 
 
 def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
-    """The first rows of a table, which somebody asked to see."""
+    """The first cells of each column of a table, which somebody asked to see."""
     from timeveil.reading.sources import Form, open_source
 
     source = open_source(request["source"], Form(**request["form"]))
-    rows: list[list[str]] = []
+    cells: dict[str, list[str]] = {name: [] for name in source.names}
     for batch in source.batches(source.names):
-        records = batch.slice(0, PREVIEW - len(rows)).to_pylist()
-        rows += [[_cell(row[name]) for name in source.names] for row in records]
-        if len(rows) >= PREVIEW:
+        for row in batch.slice(0, PREVIEW - len(cells[source.names[0]])).to_pylist():
+            for name, cell in row.items():
+                cells[name].append(_cell(cell))
+        if len(cells[source.names[0]]) >= PREVIEW:
             break
-    return {"names": list(source.names), "rows": rows}
+    return cells
 
 
 def risk(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
@@ -100,31 +114,52 @@ def publish(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 
 def _head(release: Any) -> dict[str, Any]:
-    """Some rows of each table of a release; the first ones may be the coarsest."""
+    """Some rows of each table of a release, without the middle of many columns; the first may be coarsest."""
     tables = []
-    for name, table in release.tables.items():
+    for name, whole in release.tables.items():
+        middle = whole.column_names[MOST_COLUMNS // 2 : -MOST_COLUMNS // 2]
+        table, caption = whole.drop_columns(middle), f"Some rows of the table {name}"
+        caption += f", without the {len(middle):,} columns from {middle[0]} to {middle[-1]}" if middle else ""
         step = max(1, table.num_rows // PREVIEW)
         rows = table.take(list(range(step // 2, table.num_rows, step))[:PREVIEW])
         cells = [list(map(_cell, row.values())) for row in rows.to_pylist()]
-        tables.append({"name": name, "head": rows.column_names, "rows": cells})
+        tables.append({"name": name, "caption": caption, "head": rows.column_names, "rows": cells})
     return {"preview": tables}
 
 
 def _cell(cell: Any) -> str:
-    """A cell as it is shown."""
-    return ", ".join(map(str, cell)) if isinstance(cell, list) else "" if cell is None else str(cell)
+    """A cell as it is shown; a long one up to a length."""
+    text = ", ".join(map(str, cell)) if isinstance(cell, list) else "" if cell is None else str(cell)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
 
 
 def _judged(release: Any, ledger: Any) -> dict[str, Any]:
     """The attack before and after, and the loss."""
     from timeveil.judging import gather
 
-    evidence, model = gather(release, ledger), release.manifest["model"]
+    evidence = gather(release, ledger)
+    loss = part(release.manifest["model"], "words").loss_summary(tv.measure(evidence))
+    return {"attack": _attacked(evidence), "loss": _shown(loss)}
+
+
+def _attacked(evidence: Any, **knowledge: Any) -> dict[str, Any]:
+    """What somebody finds out who knows this."""
+    release = evidence.release
+    model = release.manifest["model"]
     words, pictures = part(model, "words"), part(model, "words.pictures")
-    breach: Any = tv.attack(evidence)
-    picture = pictures.attack_picture(breach) if hasattr(pictures, "attack_picture") else None
-    attack = {**_shown(words.attack_summary(breach, release)), "svg": picture and picture.svg(1)}
-    return {"attack": attack, "loss": _shown(words.loss_summary(tv.measure(evidence)))}
+    adversary = adversary_of(model).typed(knowledge, release.manifest) if knowledge else None
+    breach: Any = tv.attack(evidence, None, adversary)
+    unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
+    picture = pictures.attack_picture(breach, *unit) if hasattr(pictures, "attack_picture") else None
+    return {**_shown(words.attack_summary(breach, release)), "svg": picture and picture.svg(1)}
+
+
+def attack(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
+    """The attack by somebody who knows what the question says."""
+    from timeveil.judging import gather
+
+    evidence = gather(tv.open_release(request["folder"]), tv.open_ledger(request["ledger"]))
+    return {"attack": _attacked(evidence, **request["question"]), "remarks": []}
 
 
 def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
@@ -180,7 +215,8 @@ def report(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 
 TASKS: Mapping[str, Callable[[Mapping[str, Any], Say], dict[str, Any]]] = {
-    task.__name__: task for task in (survey, values, risk, explore, publish, judge, query, compare, report)
+    task.__name__: task
+    for task in (saved, survey, values, risk, explore, publish, judge, query, attack, compare, report)
 }
 
 

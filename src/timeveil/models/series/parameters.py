@@ -208,7 +208,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     sample: int | None = parameter(
         "Number of people to attack; everyone if not set.", default=None, at_least=1, example=1_000)
     pattern_of: tuple[str, ...] | None = parameter(
-        "With --pattern: instants whose part of the shape is known; all if not set.",
+        "With {pattern}: instants whose part of the shape is known; all if not set.",
         default=None, example=["h00..h05"], applies_with="pattern")
 
     def __post_init__(self) -> None:
@@ -229,7 +229,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
     def typed(cls, options: Mapping[str, Any], manifest: Mapping[str, Any]) -> Self:
         """With values by number, by name, or none."""
         knowledge = dict(options)
-        hint = "give it in the units of the values, such as --tolerance 0.5"
+        hint = "give it in the units of the values, such as {tolerance=0.5}"
         error = ParameterError("the tolerance is not a number", hint=hint)
         with raising(error, on=ValueError):
             knowledge["tolerance"] = float(options.get("tolerance", 0))
@@ -239,7 +239,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
             if "tolerance" in options:
                 raise ParameterError(
                     "`--tolerance` is how far off known values may be; with `--values none` there are none",
-                    hint="leave `--tolerance` out",
+                    hint="leave {tolerance} out",
                 )
         instants = manifest["series"]["instants"]
         if "pattern_of" in options:
