@@ -71,10 +71,11 @@ class Browser:
         return self._settled()
 
     def send(self, action: str, **changed: str) -> str:
-        """Send the form of the page whose action ends so, some of its fields changed."""
+        """Send the form of the page whose action ends so and has most of the fields, some of them changed."""
         reader = FormReader()
         reader.feed(self.page.text)
-        (form, *_) = [f for f in reader.forms if re.search(f"{re.escape(action)}(\\?.*)?$", f["action"])]
+        forms = [f for f in reader.forms if re.search(f"{re.escape(action)}(\\?.*)?$", f["action"])]
+        form = max(forms, key=lambda form: len(form["fields"].keys() & changed.keys()))
         path = form["action"]
         self.page = self.client.post(path, data={**form["fields"], **changed})
         return self._settled()

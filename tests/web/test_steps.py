@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -233,3 +234,150 @@ def test_a_release_that_was_tampered_with_may_nowhere_leave(tmp_path: Path) -> N
     assert "Must not leave the building" in page
     assert "May leave the building" not in page
     browser.close()
+
+
+def test_the_columns_of_a_series_are_confirmed_at_once(browser: Browser) -> None:
+    """One choice is that of all instants; a column with a choice of its own keeps it."""
+    draft = opened(browser, "loads.csv")
+    chosen = browser.app.draft_pages.drafts[draft.rpartition("/")[2]]
+    (group,) = re.findall('name="(group-[0-9]+)"', browser.page.text)
+    assert "24 columns" in browser.page.text
+    first = int(group.removeprefix("group-"))
+    browser.send("/columns", **{f"role-{first + 3}": "drop"})
+    assert chosen.columns["series"] == [f"h{hour:02}" for hour in range(24) if hour != 3]
+    assert "h03" in chosen.columns["drop"]
+    page = browser.get(f"{draft}/columns")
+    assert "<details open><summary>Each of them" in page
+    browser.send("/columns", **{group: "drop", f"role-{first + 3}": ""})
+    assert "series" not in chosen.columns
+    assert {f"h{hour:02}" for hour in range(24)} <= set(chosen.columns["drop"])
+
+
+def test_what_outsiders_know_is_left_out_by_a_button(browser: Browser) -> None:
+    draft = opened(browser, "visits.csv")
+    chosen = browser.app.draft_pages.drafts[draft.rpartition("/")[2]]
+    browser.send("/columns", **proposed(browser))
+    quasi = list(chosen.columns["quasi"])
+    assert len(quasi) > 1
+    page = browser.send("/leave-out", column=quasi[0])
+    assert browser.where == f"{draft}/risk"
+    assert f'value="{quasi[0]}"' not in page
+    assert chosen.columns["quasi"] == quasi[1:]
+    assert quasi[0] in chosen.columns["drop"]
+    assert set(chosen.values["hierarchies"]) == set(quasi[1:])
+    data = {"column": quasi[0], "version": str(chosen.version), "form_token": token(browser)}
+    assert "not a quasi-identifier" in browser.client.post(f"{draft}/leave-out", data=data).text
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Two releases of one table, and its later version."""
+    root = tmp_path_factory.mktemp("clinic")
+    for name, seed in (("march", 2), ("april", 3)):
+        pyarrow.csv.write_csv(clinic_visits(rows=600, seed=seed), root / f"{name}.csv")
+    browser = Browser(root)
+    draft = opened(browser, "march.csv")
+    browser.send("/columns", **proposed(browser))
+    for name, k in (("second", "4"), ("first", "5")):  # the later one has the earlier name
+        browser.get(f"{draft}/promise")
+        browser.send("/promise", k=k)
+        browser.get(f"{draft}/publish")
+        page = browser.send("/publish", out=name, ledger=f"{name}.ledger")
+        assert "The promise holds, and the release is written" in page
+    yield browser
+    browser.close()
+
+
+def test_a_saved_job_is_published_again_with_a_later_table(clinic: Browser) -> None:
+    root = clinic.app.settings.root
+    clinic.send("/keep")
+    assert 'aria-label="Open first.toml"' in clinic.page.text
+    clinic.page = clinic.client.post("/draft", data={"source": "first.toml", "form_token": token(clinic)})
+    assert clinic.where.endswith("/publish")
+    assert 'value="first-2"' in clinic.page.text
+    page = clinic.send("/publish", source="april.csv", out="april", ledger="april.ledger")
+    assert "The promise holds, and the release is written" in page
+    ledger = tv.open_ledger(root / "april.ledger")
+    assert tv.verify(tv.open_release(root / "april"), ledger)
+    april = tv.read(root / "april.csv", ledger.original.roles)
+    assert ledger.original.data.num_rows == april.data.num_rows
+    before, after = (
+        tomllib.loads((root / "first.toml").read_text("utf-8")),
+        clinic.client.get(f"{clinic.where}/job.toml").text,
+    )
+    assert {**before, "in": "april.csv", "out": "april", "ledger": "april.ledger"} == tomllib.loads(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('in = "../outside.csv"\nrespondent = "a"', "no such file or folder"),
+        ("in = 5", "no such file or folder"),
+        ('in = "march.csv"\nout = "bad"\nk = 1\nrespondent = "patient"\ntime = "taken_at"', "at least 2"),
+        ('in = "march.csv"\ncommand = "rm"', "not one that publishes"),
+        ("[", "not TOML"),
+    ],
+)
+def test_a_job_that_is_none(clinic: Browser, text: str, said: str) -> None:
+    root = clinic.app.settings.root
+    (root / "bad.toml").write_text(text, "utf-8")
+    clinic.get("/open/")
+    answer = clinic.client.post("/draft", data={"source": "bad.toml", "form_token": token(clinic)})
+    assert answer.status_code in (404, 422)
+    assert said in answer.text
+    assert "That did not work" in answer.text
+
+
+def test_somebody_who_knows_more_is_tried(clinic: Browser) -> None:
+    clinic.get("/judge/first?ledger=first.ledger")
+    page = clinic.send("/attack", visits="2")
+    assert "the time of 2 visits" in re.sub("<[^>]+>", "", page)
+    assert "Must not leave the building" in page
+    twin(clinic)
+    clinic.get("/judge/first?ledger=first.ledger")
+    assert "not a length of time" in clinic.send("/attack", tolerance="soon")
+    clinic.get("/judge/first?ledger=first.ledger")
+    assert "must be a whole number of at least 1" in clinic.send("/attack", visits="0")
+    clinic.get("/judge/first")
+    data = {"visits": "2", "form_token": token(clinic)}
+    assert "choose the ledger" in clinic.client.post("/judge/first/attack", data=data).text
+
+
+def test_the_ledger_that_was_written_with_a_release_comes_first(clinic: Browser) -> None:
+    for name in ("first", "second"):
+        page = clinic.get(f"/judge/{name}")
+        (first, *others) = re.findall("<option>([a-z]+)[.]ledger</option>", page)
+        assert first == name
+        assert others
+
+
+def test_who_decides_has_seen_what_is_there(clinic: Browser) -> None:
+    """A release that was replaced since the page was loaded is not approved unseen."""
+    root = clinic.app.settings.root
+    clinic.get("/judge/first?ledger=first.ledger")
+    for name in ("first", "first.ledger"):
+        (root / name).rename(root / f"{name}-aside")
+        (root / name.replace("first", "second")).rename(root / name)
+    page = clinic.send("/signoff", name="Second person", reason="looked at it", decision="approved")
+    assert clinic.page.status_code == 409
+    assert "changed in another tab" in page
+    assert not (root / "first.ledger.signoff.jsonl").exists()
+    for name in ("first", "first.ledger"):
+        (root / name).rename(root / name.replace("first", "second"))
+        (root / f"{name}-aside").rename(root / name)
+
+
+def test_series_are_attacked_by_some_instants(browser: Browser, root: Path) -> None:
+    if not (root / "loads-published").exists():
+        draft = opened(browser, "loads.csv")
+        browser.send("/columns")
+        browser.get(f"{draft}/promise")
+        browser.send("/promise", k="6", p="3")
+        browser.get(f"{draft}/publish")
+        browser.send("/publish", out="loads-published", ledger="loads.ledger")
+    browser.get("/judge/loads-published?ledger=loads.ledger")
+    assert "the values of 3 instants" in browser.send("/attack", values="3")
+    browser.get("/judge/loads-published?ledger=loads.ledger")
+    assert "the pattern" in browser.send("/attack", values="none", pattern="on")
+    browser.get("/judge/loads-published?ledger=loads.ledger")
+    assert "That did not work" in browser.send("/attack", values="none")

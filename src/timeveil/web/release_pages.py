@@ -173,9 +173,10 @@ class ReleasePages:
 
 def _knowledge(model: str) -> list[Parameter]:
     """What somebody may know who attacks a release of the model; what has several forms is text."""
-    lines = adversary_of(model).table().values()
-    either = ("tolerance", "values")
-    return [replace(line, kind="text", optional=False) if line.name in either else line for line in lines]
+    lines = adversary_of(model).table()
+    for name in lines.keys() & {"tolerance", "values"}:
+        lines |= {name: replace(lines[name], kind="text", default=str(lines[name].default), optional=False)}
+    return list(lines.values())
 
 
 def _nothing(task: Task, back: str, draft: Draft | None) -> Page:
