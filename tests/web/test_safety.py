@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,8 +23,10 @@ from starlette.testclient import TestClient
 from tests.web.browsing import ORIGIN, Browser, furnish, token
 
 import timeveil as tv
+from timeveil.datasets import baskets
 from timeveil.web import guard
 from timeveil.web.app import App, Settings, serve
+from timeveil.web.places import fingerprint
 
 CANARY = "Xq7canary"
 
@@ -63,6 +67,9 @@ def test_a_login_expires(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     later = time.monotonic() + guard.SESSION_SECONDS + 1
     monkeypatch.setattr(guard.time, "monotonic", lambda: later)
     assert "expired" in refused(browser.client.get("/open/"), 401)
+    form = {"source": "visits.csv", "form_token": token(browser)}
+    refused(browser.client.post("/draft", data=form), 401)
+    assert browser.app.draft_pages.drafts == {}
 
 
 @pytest.mark.parametrize(
@@ -180,6 +187,67 @@ def test_links_that_lead_out_are_not_listed(fenced: Browser) -> None:
     page = fenced.get("/open/")
     assert "visits.csv" in page
     assert "link" not in re.sub(r"<link[^>]*>|/link|alternate", "", page)
+
+
+def test_a_table_that_becomes_a_link_out_is_not_read(tmp_path: Path) -> None:
+    """What was inside when it was opened is checked again whenever it is read."""
+    root = tmp_path / "root"
+    root.mkdir()
+    furnish(root)
+    pyarrow.csv.write_csv(pa.table({"secret": [CANARY] * 90}), tmp_path / "secret.csv")
+    browser = Browser(root)
+    path = drafted(browser)
+    columns = browser.page
+    (root / "zips.csv").write_text("04103;*\n", "utf-8")
+    browser.get(f"{path}/promise")
+    browser.send("/promise", hierarchies="zip=zips.csv")
+    browser.get(f"{path}/publish")
+    publish = browser.page
+    for name in ("zips.csv", "visits.csv"):
+        (root / name).unlink()
+        (root / name).symlink_to(tmp_path / "secret.csv")
+        browser.page = publish
+        page = browser.send("/publish", version=str(browser.app.draft_pages.drafts[path[7:]].version))
+        assert "no such file or folder below" in page
+    assert not (root / "visits-published").exists()
+    for step in ("columns", "columns/values", "risk"):
+        browser.app.draft_pages.drafts[path[7:]].columns = {"respondent": "secret"}
+        answer = browser.client.get(f"{path}/{step}")
+        assert CANARY not in refused(answer, 404)
+    browser.page = columns
+    assert "no such file or folder below" in browser.send(
+        "/columns", version=str(browser.app.draft_pages.drafts[path[7:]].version)
+    )
+    browser.close()
+
+
+def test_what_was_changed_is_judged_again(tmp_path: Path) -> None:
+    """Also a file that is as long and seems as old as before, and one far below a folder."""
+    release, _ = tv.sanitize_patterns(
+        baskets(), tv.Roles(respondent="basket", item="item"), k=5, min_support=0.05, repeats="once"
+    )
+    tv.write(release, tmp_path / "counts", format="csv")
+    browser = Browser(tmp_path)
+    assert "The promise holds" in browser.get("/judge/counts")
+    file = tmp_path / "counts" / "data.csv"
+    before, inode = file.stat(), file.stat().st_ino
+    text = file.read_text("utf-8")
+    file.chmod(0o600)
+    with file.open("r+", encoding="utf-8") as stream:
+        stream.write(text.replace("9", "8"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = file.stat()
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (before.st_size, before.st_mtime_ns, inode)
+    page = browser.get("/judge/counts")
+    assert "What is wrong" in page
+    assert "The promise holds" not in page
+    deep = tmp_path / "slots" / "2025" / "data.csv"
+    deep.parent.mkdir(parents=True)
+    deep.write_text("a", "utf-8")
+    first = fingerprint(tmp_path / "slots")
+    deep.write_text("b", "utf-8")
+    assert fingerprint(tmp_path / "slots") != first
+    browser.close()
 
 
 def drafted(browser: Browser, source: str = "visits.csv") -> str:
@@ -373,6 +441,31 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
     assert not browser.app.workshop._folder.exists()
 
 
+def test_many_cancel_at_once(tmp_path: Path) -> None:
+    """From several tabs, at any moment: there is a whole release or nothing, and every tab gets a page."""
+    furnish(tmp_path)
+    browser = Browser(tmp_path)
+    for moment in (0.0, 0.2, 0.6, 0.79):
+        task = started(browser, f"published-{moment:g}")
+        while task.state == "running" and task.share < moment:
+            task.wait(30, task.now)
+        data, path = {"form_token": token(browser)}, f"/task/{task.id}/cancel"
+        with ThreadPoolExecutor(4) as tabs:
+            sent = [tabs.submit(browser.client.post, path, data=data) for _ in range(4)]
+        pages = [each.result() for each in sent]
+        assert {page.status_code for page in pages} <= {200, 409}
+        assert task.process.poll() is not None
+        assert [name for name in left(tmp_path) if "partial" in name] == []
+        for name in left(tmp_path):
+            if (tmp_path / name).is_dir():
+                assert tv.verify(tv.open_release(tmp_path / name))
+                assert task.written or task.state == "done"
+                shutil.rmtree(tmp_path / name)
+            else:
+                (tmp_path / name).unlink()
+    browser.close()
+
+
 def test_a_release_that_was_written_is_not_denied(tmp_path: Path) -> None:
     """Its name has signs that mean something in addresses; every way to its page works."""
     furnish(tmp_path)
@@ -396,7 +489,8 @@ def test_a_release_that_was_written_is_not_denied(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
-def test_a_killed_server_leaves_no_half_release(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", [0.0, 0.3, 0.7, 0.8])
+def test_a_killed_server_leaves_no_half_release(tmp_path: Path, moment: float) -> None:
     """Its processes notice, stop by themselves, and what they leave is a whole release or none."""
     furnish(tmp_path)
     script = f"""
@@ -406,6 +500,8 @@ from pathlib import Path
 from tests.web.browsing import Browser
 from tests.web.test_safety import started
 task = started(Browser(Path({str(tmp_path)!r})))
+while task.state == "running" and task.share < {moment}:
+    task.wait(30, task.now)
 print(task.process.pid, flush=True)
 sys.stdin.read()
 """

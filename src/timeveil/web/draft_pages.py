@@ -284,6 +284,7 @@ class DraftPages:
         }
         Files(**files)
         draft.files = files
+        self.places.parameters(draft.table, draft.values)  # a path may lead elsewhere by now
         job = draft.request(**files, draft=draft.id, again=draft.run(**files).as_dict())
         return to(f"/task/{self.workshop.start('publish', job).id}")
 
@@ -301,7 +302,8 @@ class DraftPages:
 
     def _task(self, draft: Draft, kind: str, job: Mapping[str, Any]) -> Task:
         """The task that does this with the table as it is now; one of a database, as it was for the draft."""
-        version = draft.id if is_address(draft.source) else fingerprint(self.places.inside(draft.source))
+        source = self.places.source(draft.source)
+        version = draft.id if is_address(source) else fingerprint(self.places.inside(source))
         return self.workshop.ensure(kind, job, version)
 
     def _page(self, template: str, draft: Draft, **data: Any) -> Page:
