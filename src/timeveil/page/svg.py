@@ -96,7 +96,7 @@ class Picture:
         return "\n".join(lines) + "\n"
 
     def html(self, number: int) -> str:
-        return f"<figure>\n{self.svg(number)}</figure>"
+        return f'<figure tabindex="0">\n{self.svg(number)}</figure>'
 
     def text(self, width: int) -> list[str]:
         words = f"[Picture] {visible(self.title)}. {visible(self.description)}"
