@@ -239,6 +239,8 @@ def test_a_release_that_was_tampered_with_may_nowhere_leave(tmp_path: Path) -> N
 def test_the_columns_of_a_series_are_confirmed_at_once(browser: Browser) -> None:
     """One choice is that of all instants; a column with a choice of its own keeps it."""
     draft = opened(browser, "loads.csv")
+    browser.send("/columns", command="anonymize-series")
+    assert browser.where == f"{draft}/columns", "roles are proposed again, and none is lost"
     chosen = browser.app.draft_pages.drafts[draft.rpartition("/")[2]]
     (group,) = re.findall('name="(group-[0-9]+)"', browser.page.text)
     assert "24 columns" in browser.page.text
@@ -370,7 +372,7 @@ def test_who_decides_has_seen_what_is_there(clinic: Browser) -> None:
 def test_series_are_attacked_by_some_instants(browser: Browser, root: Path) -> None:
     if not (root / "loads-published").exists():
         draft = opened(browser, "loads.csv")
-        browser.send("/columns")
+        browser.send("/columns", **proposed(browser))
         browser.get(f"{draft}/promise")
         browser.send("/promise", k="6", p="3")
         browser.get(f"{draft}/publish")

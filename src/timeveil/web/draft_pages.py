@@ -148,8 +148,7 @@ class DraftPages:
         if any(name in form for name in FILE_FORM):
             draft.form = read_form(FILE_FORM.values(), form)
             return to(f"/draft/{draft.id}/columns")
-        command = form.get("command", [draft.table.command])[0]
-        if command != draft.table.command:
+        if command := form.get("command", [""])[0]:
             if command not in tables():
                 raise ParameterError("there is no such method", hint="choose one from the list")
             task = self._survey(draft, command)

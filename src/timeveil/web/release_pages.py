@@ -173,7 +173,7 @@ class ReleasePages:
 
 def _knowledge(model: str) -> list[Parameter]:
     """What somebody may know who attacks a release of the model; what has several forms is text."""
-    lines = adversary_of(model).table()
+    lines = dict(adversary_of(model).table())
     for name in lines.keys() & {"tolerance", "values"}:
         lines |= {name: replace(lines[name], kind="text", default=str(lines[name].default), optional=False)}
     return list(lines.values())
