@@ -113,9 +113,7 @@ class _Arrivals:
         self.address, self._most, self.status = address.encode(), most, _NOTHING_MORE[0]
         self.replies, self.payloads, self.complete = list[bytes](), list[bytes](), asyncio.Event()
 
-    def add(self, reply: bytes, payload: bytes) -> None:
-        self.replies.append(reply)
-        self.payloads.append(payload)
+    def end_if_all(self) -> None:
         if len(self.replies) >= self._most:
             self.complete.set()
 
@@ -187,7 +185,9 @@ class Records(_Connection):
             if inbox != self._inbox:
                 return
             if message.reply:
-                self._arrivals.add(message.reply.encode(), message.data)
+                self._arrivals.replies.append(message.reply.encode())
+                self._arrivals.payloads.append(message.data)
+                self._arrivals.end_if_all()
             else:  # as it is written: NATS/1.0 408 Request Timeout
                 headers = message.headers or {}
                 status = f"{headers.get('Status', '')} {headers.get('Description', '')}"
@@ -207,7 +207,8 @@ class Records(_Connection):
 
         async def read(data: bytes = b"") -> None:
             nonlocal rest
-            data, begin, add = rest + data, 0, self._arrivals.add
+            data, begin, arrivals = rest + data, 0, self._arrivals
+            replies, payloads = arrivals.replies, arrivals.payloads
             while (end := data.find(b"\r\n", begin) + 2) > 1:
                 # MSG <subject> <subscription> [<reply>] <size>; of HMSG, the size of its headers comes first.
                 words = data[begin:end].split()
@@ -223,11 +224,13 @@ class Records(_Connection):
                     await parse(data[begin:end])
                 elif len(words) == 5 + has_headers:
                     body += int(words[-2]) if has_headers else 0
-                    add(words[3], data[body : end - 2])
+                    replies.append(words[3])
+                    payloads.append(data[body : end - 2])
                 else:  # NATS/1.0 408 Request Timeout
-                    self._arrivals.end(words[1], data[body : end - 2][9:])
+                    arrivals.end(words[1], data[body : end - 2][9:])
                 begin = end
             rest = data[begin:]
+            arrivals.end_if_all()
 
         return read
 

@@ -202,7 +202,8 @@ class Service:
         return self.tally
 
     def _warn(self) -> None:
-        """Say what an operator should know before it is too late, each thing once."""
+        """Say what an operator should know before it is too late, each thing once; give back empty room."""
+        self._state.shrink()
         status = status_of(self._state)
         self.tally.held = status.slots_held
         for warning in filter(self._is_news, status.warnings):
@@ -395,4 +396,3 @@ class Service:
             boundary()
             self.tally.published += new
             self.tally.found_published += len(pending) - new
-        self._state.shrink()
