@@ -128,7 +128,14 @@ def test_rows_as_json() -> None:
     )
     for rows in (table, table.slice(2, 3), table.slice(0, 0), table.select(["numbers"])):
         for pieces in (rows, pa.concat_tables([rows, rows])):
-            dumped = [
-                json.dumps(row, default=str, ensure_ascii=False, sort_keys=True) for row in pieces.to_pylist()
-            ]
-            assert rows_as_json(pieces) == dumped
+            for counts in (
+                [len(pieces)],
+                [1] * len(pieces),
+                [0, len(pieces) // 2, 0, -(-len(pieces) // 2), 0],
+            ):
+                ends = [sum(counts[: number + 1]) for number in range(len(counts))]
+                parts = [
+                    pieces.to_pylist()[end - count : end] for count, end in zip(counts, ends, strict=True)
+                ]
+                dumped = [json.dumps(part, default=str, ensure_ascii=False, sort_keys=True) for part in parts]
+                assert rows_as_json(pieces, counts) == [text.encode() for text in dumped]

@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,7 +28,7 @@ from timeveil.reading.columns import is_text
 from timeveil.service.parameters import SINGLE
 from timeveil.service.state_file import Pending, StreamRecord
 
-BATCH = 32_768  # messages that are asked for at a time
+BATCH = 65_536  # messages that are asked for at a time
 MOST_BYTES = 1 << 24  # of these messages, after which none is asked for
 PART = 256  # messages that are asked for at a time where the broker counts no bytes
 AWAY: Final = "broker-failed"
@@ -238,16 +240,15 @@ class MessageSink:
         self, stream: str, pending: list[Pending], releases: list[Release], tables: Mapping[str, pa.Table]
     ) -> list[bytes]:
         """Slots as messages, each the same bytes for the same slot; `tables` has the rows of all."""
-        texts = {name: rows_as_json(table) for name, table in sorted(tables.items())}
-        ends, messages = dict.fromkeys(texts, 0), list[bytes]()
-        for slot, release in zip(pending, releases, strict=True):
+        parts = []
+        for name in sorted(tables):
+            rows = rows_as_json(tables[name], [release.tables[name].num_rows for release in releases])
+            parts.append([b'"%s": %s' % (name.encode(), text) for text in rows])
+        messages = list[bytes]()
+        for slot, release, *texts in zip(pending, releases, *parts, strict=True):
             content = {"stream": stream, "slot": slot.label, "release": dict(release.manifest)}
-            parts = list[str]()
-            for name, rows in texts.items():
-                begin, ends[name] = ends[name], ends[name] + release.tables[name].num_rows
-                parts.append(f'"{name}": [{", ".join(rows[begin : ends[name]])}]')
-            head = json.dumps(content, default=str, ensure_ascii=False, sort_keys=True)
-            messages.append(f'{head[:-1]}, "tables": {{{", ".join(parts)}}}}}'.encode())
+            head = json.dumps(content, default=str, ensure_ascii=False, sort_keys=True).encode()
+            messages.append(b'%s, "tables": {%s}}' % (head[:-1], b", ".join(texts)))
         return messages
 
     def _named(self, stream: str) -> str:
@@ -259,22 +260,25 @@ class MessageSink:
         return BundleError(message, hint=hint, code="slot-differs")
 
 
-def rows_as_json(table: pa.Table) -> list[str]:
-    """Each row as the text of a JSON object with sorted keys.
+def rows_as_json(table: pa.Table, counts: Sequence[int]) -> list[bytes]:
+    """Rows, so many at a time, as the text of a JSON array of objects with sorted keys.
 
-    >>> rows_as_json(pa.table({"slot": ["Monday", "\\""], "count": [1, None]}))
-    ['{"count": 1, "slot": "Monday"}', '{"count": null, "slot": "\\\\""}']
+    >>> rows_as_json(pa.table({"slot": ["Monday", None], "count": [1, 2]}), [1, 0, 1])
+    [b'[{"count": 1, "slot": "Monday"}]', b'[]', b'[{"count": 2, "slot": null}]']
     """
+    if not table.num_rows:
+        return [b"[]"] * len(counts)
     pieces, names = list[pa.Array](), sorted(table.column_names)
-    for number, name in enumerate(names):
+    for name in names:
         column = table.column(name).combine_chunks()
         is_coded = is_text(column.type) or pa.types.is_integer(column.type)  # each value is written once
         values = (column := column.dictionary_encode()).dictionary if is_coded else column
-        begin = f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=False)}: "
-        ends = [json.dumps(value, default=str, ensure_ascii=False) for value in (*values.to_pylist(), None)]
-        texts = pa.array([f"{begin}{end}{'' if name != names[-1] else '}'}" for end in ends], pa.string())
-        if is_coded:
-            pieces.append(texts.take(column.indices.fill_null(len(values))))
-        else:
-            pieces.append(texts[:-1])
-    return list(pc.binary_join_element_wise(*pieces, "").to_pylist())
+        begin = f"{', ' if pieces else '{'}{json.dumps(name, ensure_ascii=False)}: "
+        end = "}, " if name == names[-1] else ""
+        cells = [json.dumps(value, default=str, ensure_ascii=False) for value in values.to_pylist()]
+        texts = pa.array([f"{begin}{cell}{end}" for cell in (*cells, "null")], pa.string())
+        pieces.append(texts.take(column.indices.fill_null(len(values))) if is_coded else texts[:-1])
+    _, ends, letters = pc.binary_join_element_wise(*pieces, "").buffers()
+    bounds = np.frombuffer(ends, np.int32)[np.cumsum([0, *counts])].tolist()
+    # Without what parts the last row from the next.
+    return [b"[%s]" % letters[begin : max(end - 2, begin)].to_pybytes() for begin, end in pairwise(bounds)]
