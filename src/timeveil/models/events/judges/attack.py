@@ -31,7 +31,7 @@ from timeveil.models.events.evidence import Evidence
 from timeveil.models.events.judges.downcoding import Downcoding, downcoding
 from timeveil.models.events.judges.measure import commonest_sensitive, largest_share
 from timeveil.models.events.judges.protected import expanded, learned, promise_of
-from timeveil.models.events.judges.repeated import joint_labels
+from timeveil.models.events.judges.repeated import group_of_rows, joint_labels
 from timeveil.models.events.judges.search import searched
 from timeveil.models.events.parameters import Adversary
 
@@ -110,9 +110,8 @@ def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:
     evidence.progress("looking at values", 0.8)
     reached, values = after.candidates > 0, {}
     if not adversary.tolerance and promise_of(evidence).protect:
-        group = np.full(len(evidence.published), -1)
-        group[evidence.published] = evidence.group[0]
-        values = learned(evidence, group[scene.example[visits[reached]]], after.weight[reached])
+        groups = group_of_rows(evidence)[scene.example[visits[reached]]]
+        values = learned(evidence, groups, after.weight[reached])
     return Breach(
         adversary,
         k=evidence.k,
@@ -174,21 +173,20 @@ class _Visits:
         self.example, self.quasi = narrow(complete[example], len(published)), narrow(quasi[example], sizes[0])
         self.when, self.person = narrow(when[example], sizes[1]), narrow(person[example], sizes[2])
         del complete, quasi, when, kind, visit, example  # they take more memory than all that follows
-        codes = (evidence.label_code, evidence.granule)
-        self.label, granule = (narrow(code[self.example], len(published)) for code in codes)
-        if evidence.stepped:
-            # Granules of several steps overlap: a known visit, to the instant, leads to one class.
-            code = np.full(len(published), -1)
-            code[published] = evidence.group[0]
-            self.label, granule = narrow(code[self.example], len(published)), all_zero(visits)
         self.original = Crowd(self.quasi, self.when, self.person, len(self.moments))
-        label, granule, person = (column[self.published] for column in (self.label, granule, self.person))
-        self.released = Crowd(label, granule, person, len(granules.start))
         if joint is not None:
             # In all releases: an event is known by its joint label, which deleted events may share.
             self.label = joint.label[joint.event[self.example]]
             self.published = ~joint.absent[self.label]
             self.released = Crowd(joint.label, 0 * joint.label, joint.person, 1)
+            return
+        codes = evidence.label_code, evidence.granule
+        if evidence.stepped:
+            # Granules of several steps overlap: a known visit, to the instant, leads to one class.
+            codes = group_of_rows(evidence), all_zero(len(published))
+        self.label, granule = (narrow(code[self.example], len(published)) for code in codes)
+        label, granule, person = (column[self.published] for column in (self.label, granule, self.person))
+        self.released = Crowd(label, granule, person, len(granules.start))
 
 
 class _Scene:

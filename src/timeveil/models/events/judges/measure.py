@@ -199,10 +199,8 @@ def count_and_estimate(evidence: Evidence, windows: Windows) -> tuple[Floats, Fl
         first, last = (np.searchsorted(keys, value * room + edge[cases]) for edge in (low, high))
         truth[cases] = last - first
         shares_with = _shares_with(evidence, int(column)) if column >= 0 else lambda _: np.ones(len(rows))
-        # The windows of each value in turn.
-        order = np.argsort(value, kind="stable")
-        begins = np.flatnonzero(np.diff(value[order], prepend=-1))
-        for windows_of_value in np.split(cases[order], begins[1:]):
+        for each in np.unique(value):
+            windows_of_value = cases[value == each]
             met = shares_with(int(windows.example[windows_of_value[0]])) * rows
             in_granule = np.bincount(granule, met, len(evidence.granules.start))
             for case in windows_of_value:

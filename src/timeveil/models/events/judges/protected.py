@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from timeveil.domain.arrays import Flags, Floats, Ints
 from timeveil.domain.guarantee import KAnonymity
 from timeveil.domain.protection import AnyProtection, AtMost, Closeness, Distinct, Entropy
 from timeveil.evidence.checks import Findings
-from timeveil.evidence.codes import distinct, distinct_pairs, encode, encode_values, example_of, fold
+from timeveil.evidence.codes import distinct, distinct_pairs, encode, encode_values, fold, ranked
 from timeveil.evidence.published import classes_of
 from timeveil.models.events.evidence import Evidence
 from timeveil.reading.table import moments
@@ -26,6 +27,8 @@ from timeveil.reading.table import moments
 _NUMBER = r"-?\d{1,15}(\.\d{1,15})?([eE][-+]?\d{1,2})?"
 _ROUNDING = 1e-9
 _CELLS_AT_ONCE = 4_000_000  # of a table of groups by values
+Promise: TypeAlias = tuple[str, str, dict[str, Any]]
+"""A promise about groups: its sentence, and the violation and its facts where groups break it."""
 
 SENTENCES = {
     "protect:column": "a promise is stated about `{name}`, which is not a sensitive column of the release",
@@ -73,8 +76,8 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
         lines = classes_of(evidence.release, [*keys, name])
         columns = [encode(column) for column in lines.columns[:-2]]
         group, groups = fold([(column.codes, column.size) for column in columns], len(lines))
-        below = int((np.bincount(group, minlength=groups) < promise.least_values).sum())
-        findings.expect("protect:values", not below, below=below, needed=promise.least_values, name=name)
+        few = np.bincount(group, minlength=groups) < promise.least_values
+        findings.expect_none("protect:values", below=few, needed=promise.least_values, name=name)
         if isinstance(promise, AtMost):
             # Everyone who does not hold the commonest value has a row with another.
             needed = math.ceil((1 - promise.share) * evidence.k - _ROUNDING)
@@ -84,30 +87,22 @@ def check_rows(evidence: Evidence, findings: Findings) -> None:
             named = _is_named(lines.column(len(keys)).combine_chunks(), promise)
             most = most_of(rows[named], group[named], groups)
             of_others = np.bincount(group, weights=rows, minlength=groups) - most
-            below = int(((of_others < needed) & (most > 0)).sum())
-            findings.expect("protect:rows", not below, below=below, needed=needed, name=name)
+            few = (of_others < needed) & (most > 0)
+            findings.expect_none("protect:rows", below=few, needed=needed, name=name)
 
 
 def check_people(evidence: Evidence, rows: Ints, group: Ints, findings: Findings) -> None:
     """The promises themselves: some original rows and the group of each, counted in people."""
-    promise = promise_of(evidence)
     ordered = [name for name, *_ in _ranked_columns(evidence)]
     for name in protections_of(evidence):
         findings.expect("protect:order", name in ordered, name=name)
-    for (code, name), breaks in breaking(evidence, rows, group):
-        facts = {"below": int(breaks.sum()), "share": promise.dominance, "k": promise.k, "name": name}
-        sentence = f"in every group, nobody has more than {promise.dominance} of the rows"
-        if code == "protect:visits":
-            sentence = f"any two groups that a person is in have at least {promise.k} people in common"
-        elif code == "protect:people":
-            stated = promise.protections[name]
-            sentence, facts["promise"] = stated.sentence(name), f"{stated.spelling}:{stated.amount}"
+    for (sentence, code, facts), breaks in breaking(evidence, rows, group):
         findings.check(sentence)
-        findings.expect(code, not facts["below"], **facts)
+        findings.expect_none(code, below=breaks, **facts)
 
 
-def breaking(evidence: Evidence, rows: Ints, group: Ints) -> Iterator[tuple[tuple[str, str], Flags]]:
-    """Per promise the groups that break it; a promise is known by its violation, and by its column if any."""
+def breaking(evidence: Evidence, rows: Ints, group: Ints) -> Iterator[tuple[Promise, Flags]]:
+    """Per promise the groups that break it."""
     people, promise, groups = evidence.people, promise_of(evidence), int(group.max(initial=-1)) + 1
     member, owner, often = distinct_pairs(group, people.person[rows], people.people)
     crowd = np.bincount(member, minlength=groups)
@@ -115,20 +110,23 @@ def breaking(evidence: Evidence, rows: Ints, group: Ints) -> Iterator[tuple[tupl
         total = np.bincount(group, minlength=groups)
         breaks = np.zeros(groups, bool)
         breaks[member[often / total[member] > promise.dominance + _ROUNDING]] = True
-        yield ("protect:dominance", ""), breaks
+        sentence = f"in every group, nobody has more than {promise.dominance} of the rows"
+        yield (sentence, "protect:dominance", {"share": promise.dominance}), breaks
     if promise.visits > 1:
         large = crowd[member] >= promise.k
-        yield ("protect:visits", ""), _meeting_few(member[large], owner[large], groups, promise.k)
+        breaks = _meeting_few(member[large], owner[large], groups, promise.k)
+        sentence = f"any two groups that a person is in have at least {promise.k} people in common"
+        yield (sentence, "protect:visits", {"k": promise.k}), breaks
+    members, membership = ranked(group * people.people + people.person[rows])
     for name, protection, value, bounded in _ranked_columns(evidence):
         size, complete = len(bounded), people.complete
-        membership, count = fold([(group, groups), (people.person[rows], people.people)], len(rows))
-        group_of_member = group[example_of(membership, count)]
         holder, held, _ = distinct_pairs(membership, value[rows], size)
-        holds = distinct_pairs(group_of_member[holder], held, size)
+        holds = distinct_pairs(members[holder] // people.people, held, size)
         _, everywhere, _ = distinct_pairs(people.person[complete], value[complete], size)
         overall = np.bincount(everywhere, minlength=size) / max(len(everywhere), 1)
         breaks = _breaks(protection, [side[bounded[holds[1]]] for side in holds], crowd, overall)
-        yield ("protect:people", name), breaks & (crowd > 0)
+        facts = {"name": name, "promise": f"{protection.spelling}:{protection.amount}"}
+        yield (protection.sentence(name), "protect:people", facts), breaks & (crowd > 0)
 
 
 def _meeting_few(group: Ints, owner: Ints, groups: int, k: int) -> Flags:
@@ -265,7 +263,7 @@ def learned(evidence: Evidence, groups: Ints, weight: Floats) -> dict[str, dict[
     """
     person, room, chances = evidence.people.person[evidence.published], evidence.people.people, {}
     member = evidence.group[0] * room + person
-    members = distinct(member)
+    members, owners = ranked(member)
     # Cases with the same groups have the same candidates.
     cases, case_of = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
     begins, ends = (np.searchsorted(members, (cases + side) * room) for side in (0, 1))
@@ -277,7 +275,6 @@ def learned(evidence: Evidence, groups: Ints, weight: Floats) -> dict[str, dict[
         inside = np.isin(group[case] * room + candidate, members)
         case, candidate = case[inside], candidate[inside]
     people = np.bincount(case, minlength=len(cases))
-    owners = np.searchsorted(members, member)
     for name, _, value, bounded in _ranked_columns(evidence):
         size = len(bounded)
         owner, holding, _ = distinct_pairs(owners, value[evidence.published], size)

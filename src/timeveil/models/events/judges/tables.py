@@ -263,30 +263,19 @@ class Tables:
         )
         return "judged_sides"
 
-    @cached_property
-    def times(self) -> tuple[int, int, int, float]:
-        """The first and last moment, and the widest stretch, and part of a second, that divide all times."""
-        parts = [part for part in (1, 10**3, 10**6) if part <= self.per_instant]
-        divisors = [width * self.per_instant for width in WIDTHS]
-        divisors += [self.per_instant // part for part in parts]
-        divided = ", ".join(f"bool_and(tick % {divisor} = 0) AS d{n}" for n, divisor in enumerate(divisors))
-        low, high, *fits = self.session.row(
-            f"SELECT {whole('min(moment)')} AS low, {whole('max(moment)')} AS high, {divided} "
-            "FROM judged_visits WHERE complete = 1"
-        )
-        axis = self.evidence.private.original.clock
-        resolution = next((width for width, fit in zip(WIDTHS, fits, strict=False) if fit), 1)
-        resolution = unit_of(axis)[1] if axis.kind == "relative" else resolution
-        part = next((part for part, fit in zip(parts, fits[len(WIDTHS) :], strict=True) if fit), 1)
-        return low, high, resolution, resolution if part == 1 else 1 / part
-
     def observed(self, levels: Sequence[Granularity], gaps: Gaps) -> tuple[Timeline, Ints]:
         """The times that occur, as finely as the granularities need, and how many rows have each.
 
         `judged_based` has the complete rows with their base granule.
         """
-        low, high, resolution, _ = self.times
+        divided = (f"bool_and(tick % {width * self.per_instant} = 0) AS d{width}" for width in WIDTHS)
+        low, high, *fits = self.session.row(
+            f"SELECT {whole('min(moment)')} AS low, {whole('max(moment)')} AS high, {', '.join(divided)} "
+            "FROM judged_visits WHERE complete = 1"
+        )
         axis = self.evidence.private.original.clock
+        resolution = next((width for width, fit in zip(WIDTHS, fits, strict=True) if fit), 1)
+        resolution = unit_of(axis)[1] if axis.kind == "relative" else resolution
         base = base_for(axis, levels, low, high, resolution)
         granule = self.session.floored(f"(moment + {base.phase})", base.width)
         self.session.view(

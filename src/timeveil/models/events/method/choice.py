@@ -122,35 +122,29 @@ class _Choice:
             return best
         most = self._scale.mean_bits(best) + COMPARABLE
         near = [node for node in self._feasible if self._scale.mean_bits(node) <= most]
-        cost = (self._wiped_of_published(best), *key(best))
+        cost = (self._wiped(best, published=True), *key(best))
         for node in sorted(near, key=lambda node: (least[node], *key(node), self._rank[node])):
             if (least[node], *key(node)) >= cost:
                 break  # withholding wipes more columns and never fewer
-            if (self._wiped_of_published(node), *key(node)) < cost:
-                best, cost = node, (self._wiped_of_published(node), *key(node))
+            if (at_node := (self._wiped(node, published=True), *key(node))) < cost:
+                best, cost = node, at_node
         return best
 
-    def _wiped(self, node: Node) -> int:
-        """How many columns, the time among them, have one label for all their values."""
-        levels = self._counts.levels(node.levels).values()
-        columns = sum(len(level) > 1 and len(pc.unique(level["published"])) == 1 for level in levels)
-        firsts = self._counts.plan.timeline.firsts(self._counts.plan.by_name(node.granularity))
-        granules = firsts[firsts >= 0]
-        return columns + int(len(firsts) > 1 and granules.size > 0 and granules.min() == granules.max())
-
-    def _wiped_of_published(self, node: Node) -> int:
-        """The same, of what is left after withholding."""
-        counts, cells = self._counts, self._counts.cells
-        if not counts(node).rows_omitted:
-            return self._wiped(node)
-        published, levels = np.flatnonzero(counts.published(node).group >= 0), counts.levels(node.levels)
+    def _wiped(self, node: Node, *, published: bool = False) -> int:
+        """How many columns, the time among them, have one label for all their values, or `published` ones."""
+        counts, levels = self._counts, self._counts.levels(node.levels)
         firsts = counts.plan.timeline.firsts(counts.plan.by_name(node.granularity))
-        labelled = [(len(firsts), firsts[cells.position[published]])]
-        for column in counts.columns:
-            values = counts.values(column)
-            rank = label_ranks(values, levels.get(column))[0]
-            labelled.append((len(values), rank[cells.values[column][cells.quasi[published]]]))
-        return sum(len(np.unique(labels)) == 1 < values for values, labels in labelled)
+        if published and counts(node).rows_omitted:
+            cells, shown = counts.cells, np.flatnonzero(counts.published(node).group >= 0)
+            labelled = [(len(firsts), firsts[cells.position[shown]])]
+            for column in counts.columns:
+                values = counts.values(column)
+                rank = label_ranks(values, levels.get(column))[0]
+                labelled.append((len(values), rank[cells.values[column][cells.quasi[shown]]]))
+        else:
+            labelled = [(len(level), level["published"]) for level in levels.values()]
+            labelled.append((len(firsts), firsts[firsts >= 0]))
+        return sum(len(pc.unique(labels)) == 1 < values for values, labels in labelled)
 
     @cached_property
     def _scale(self) -> Scale:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -29,7 +29,7 @@ import pyarrow as pa
 from timeveil.calendar.axis import instants
 from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import Timeline
-from timeveil.domain.arrays import Codes, Flags, Floats, Ints
+from timeveil.domain.arrays import Codes, Floats, Ints
 from timeveil.engines import Recoded
 from timeveil.models.events.method.earlier import people_of
 from timeveil.models.events.method.protect import Guard
@@ -123,9 +123,20 @@ def _left_alone(counts: Counts, recoded: Recoded) -> dict[str, float]:
     lots = np.empty(len(cells), np.int64)
     in_order = np.lexsort((cells.position, *(rank[cells.quasi] for rank in ranks)))
     lots[in_order] = np.random.default_rng(0).integers(2**62, size=len(cells))
-    group = recoded.group[cells.cell]
+    group = recoded.group[cells.cell].astype(np.int64)
     published = np.flatnonzero(group >= 0)
-    members = distinct(group[published] * np.int64(room) + cells.person[published])
+    members = distinct(group[published] * room + cells.person[published])
+
+    @cache
+    def people_in(number: int) -> set[int]:
+        begin, end = np.searchsorted(members, (number * room, number * room + room))
+        return {*(members[begin:end] % room).tolist()}
+
+    def is_alone(person: int, groups: set[int]) -> bool:
+        """Whether all groups have nobody else; mostly one of the first in the smallest is in the others."""
+        smallest, *others = sorted(map(people_in, groups), key=len)
+        return not any(all(other in crowd for crowd in others) for other in smallest if other != person)
+
     # The visits of each person by lot; those who have fewer are known by the ones they have.
     visits = published[np.lexsort((lots[cells.cell[published]], cells.person[published]))]
     people, begins, often = np.unique(cells.person[visits], return_index=True, return_counts=True)
@@ -133,31 +144,10 @@ def _left_alone(counts: Counts, recoded: Recoded) -> dict[str, float]:
     everyone, shares = len(np.unique(cells.person)), {}
     for number in (2, 3):
         known = begins[sample, None] + np.minimum(np.arange(number), often[sample, None] - 1)
-        alone = _alone(members, group[visits[known]].astype(np.int64) * room, people[sample], room)
-        shares[f"alone_by_{number}"] = round(float(alone.mean()) * len(people) / everyone, 6)
+        cases = zip(people[sample].tolist(), map(set, group[visits[known]].tolist()), strict=True)
+        alone = np.mean([is_alone(person, groups) for person, groups in cases])
+        shares[f"alone_by_{number}"] = round(float(alone) * len(people) / everyone, 6)
     return shares
-
-
-def _alone(members: Ints, groups: Ints, person: Codes, room: int) -> Flags:
-    """Who shares all of their groups with nobody; `members` are sorted numbers, group times room plus person.
-
-    The members of everyone's smallest group are looked up in the others, few at first: mostly one fits.
-    """
-    begins, ends = (np.searchsorted(members, groups + side) for side in (0, room))
-    smallest = np.arange(len(groups)), (ends - begins).argmin(axis=1)
-    begin, end = begins[smallest], ends[smallest]
-    alone, waiting, few = np.ones(len(groups), np.bool_), np.arange(len(groups)), 16
-    while len(waiting):
-        at = begin[waiting, None] + np.arange(few)
-        candidate = members[np.minimum(at, len(members) - 1)] % room
-        fits = (at < end[waiting, None]) & (candidate != person[waiting, None])
-        for group in groups[waiting].T:
-            sought = group[:, None] + candidate
-            fits &= members[np.minimum(np.searchsorted(members, sought), len(members) - 1)] == sought
-        alone[waiting[fits.any(axis=1)]] = False
-        begin[waiting] += few
-        waiting, few = waiting[~fits.any(axis=1) & (begin[waiting] < end[waiting])], 2 * few
-    return alone
 
 
 class Scale:
@@ -171,7 +161,7 @@ class Scale:
         self.counts, self.cells = counts, counts.cells
         timeline, order, cells = counts.plan.timeline, counts.order, self.cells
         self._rows = np.bincount(cells.quasi, weights=cells.rows)
-        self._rows_at = np.bincount(cells.position, weights=cells.rows, minlength=len(timeline))
+        rows_at = np.bincount(cells.position, weights=cells.rows, minlength=len(timeline))
         widths = {g.name: _widths(timeline, g) for g in order.granularities}
         narrowest = min(float(width.min()) for width in widths.values())
         self.time_bits = {name: np.log2(width / narrowest) for name, width in widths.items()}
@@ -179,7 +169,13 @@ class Scale:
         self.weight_of_time = weights.get(counts.plan.relation.time, 1.0)
         self.weights = [weights.get(column, 1.0) for column in counts.columns]
         self._bits: dict[tuple[str, int], tuple[Floats, float]] = {}
-        self._mean_widths: dict[str, float] = {}
+        # What the time of a row loses on average. A granule without an end ends with the data, and may be
+        # narrower than one inside of it; a coarser granularity loses no less all the same.
+        means = {name: float(bits @ rows_at) / float(rows_at.sum()) for name, bits in self.time_bits.items()}
+        self.mean_widths = {
+            name: max(mean for finer, mean in means.items() if order.is_finer_time(finer, name))
+            for name in means
+        }
 
     @cached_property
     def steps(self) -> list[Node]:
@@ -191,25 +187,13 @@ class Scale:
     def mean_bits(self, node: Node) -> float:
         """What a row loses on average at a step."""
         values = zip(self.weights, self._value_bits(node.levels), strict=True)
-        time = self.weight_of_time * self.mean_width(node.granularity)
+        time = self.weight_of_time * self.mean_widths[node.granularity]
         return round(sum(weight * mean for weight, (_, mean) in values) + time, 9)
 
     def uneven_bits(self, node: Node) -> float:
         """What a row loses at a step, so averaged that rows which lose much count for more."""
         mean = float(np.average(np.square(np.square(self.bits(node))), weights=self.cells.rows))
         return round(math.sqrt(math.sqrt(mean)), 9)
-
-    def mean_width(self, granularity: str) -> float:
-        """What the time of a row loses on average, in bits.
-
-        A granule without an end ends with the data, and may be narrower than one inside of it; a coarser
-        granularity loses no less all the same.
-        """
-        if granularity not in self._mean_widths:
-            finer = [g for g in self.time_bits if self.counts.order.is_finer_time(g, granularity)]
-            bits = max(float(self.time_bits[g] @ self._rows_at) for g in finer)
-            self._mean_widths[granularity] = bits / float(self._rows_at.sum())
-        return self._mean_widths[granularity]
 
     def _combinations(self) -> list[tuple[int, ...]]:
         """All combinations of levels; if they are many, a chain that raises the cheapest column each time."""
@@ -321,8 +305,8 @@ def _tiling(scale: Scale, answer: Node) -> Recoding:
     """The combination of levels whose best tiling withholds fewest rows and then loses fewest bits."""
     tilings: list[tuple[Codes, tuple[float, float], Node, list[Node]]] = []
     for levels in dict.fromkeys((answer.levels, *(node.levels for node in scale.steps))):
-        steps = [Node(levels, name) for name in sorted(scale.time_bits, key=scale.mean_width)]
-        time = scale.weight_of_time * scale.mean_width(steps[0].granularity)
+        steps = [Node(levels, name) for name in sorted(scale.time_bits, key=scale.mean_widths.__getitem__)]
+        time = scale.weight_of_time * scale.mean_widths[steps[0].granularity]
         least = 0.0, (scale.mean_bits(steps[0]) - time) * float(scale.cells.rows.sum())
         if any(cost <= least for _, cost, *_ in tilings):
             continue  # its columns alone lose more

@@ -38,7 +38,7 @@ from timeveil.reading.encoding import distinct
 from timeveil.reading.table import moments
 
 _NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?$"
-GROUPS_AT_ONCE = 1_000
+GROUPS_AT_ONCE = 100  # compared with all groups
 SLACK = 1e-9  # a share such as 1/3 of 3 people is 1 person in spite of rounding
 
 
@@ -127,20 +127,15 @@ def _meeting_few(group: Ints, person: Ints, groups: int, k: int) -> Ints:
 
     people = int(person.max(initial=0)) + 1
     within = csr_array((np.ones(len(group), np.int32), (group, person)), shape=(groups, people))
-    # Someone in very many groups would be counted in the square of them. Most of these groups have few
-    # people in common with the next one that they are in, or with one in the middle: no need to look further.
     short, of_person = np.zeros(groups, np.bool_), within.T.tocsr()
-    often = np.diff(of_person.indptr)
-    for heavy in np.flatnonzero(often > GROUPS_AT_ONCE):
-        visited = np.sort(of_person.indices[of_person.indptr[heavy] : of_person.indptr[heavy + 1]])
-        for apart in (1, len(visited) // 2):
-            few = within[visited].multiply(within[np.roll(visited, -apart)]).sum(axis=1) < k
-            short[visited[few]] = short[np.roll(visited, -apart)[few]] = True
-    undecided = np.flatnonzero(~short)
-    for first in range(0, len(undecided), GROUPS_AT_ONCE):
-        rows = undecided[first : first + GROUPS_AT_ONCE]
-        in_common = (within[rows] @ within.T).tocoo()
-        short[rows[in_common.row[in_common.data < k]]] = True
+    for first in range(0, groups, GROUPS_AT_ONCE):
+        # Someone in very many groups would be counted in the square of them, but for those that are known to
+        # be short by now: mostly nearly all.
+        rows = np.arange(first, min(first + GROUPS_AT_ONCE, groups))
+        rows = rows[~short[rows]]
+        in_common = (within[rows] @ of_person).tocoo()
+        few = in_common.data < k
+        short[rows[in_common.row[few]]] = short[in_common.col[few]] = True
     return np.flatnonzero(short)
 
 
