@@ -7,6 +7,7 @@ test keeps the page as this writes it. A table is between `<!-- options NAME -->
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from timeveil.cli import options
@@ -69,7 +70,7 @@ def _row(declared: Parameter) -> str:
         return f"| {names} | {'; '.join(notes)} |"
     if declared.positional:
         return f"| `{declared.metavar}` | {'; '.join(notes)} |"
-    example = " ".join(options.option_words(declared, declared.example))
+    example = shlex.join(options.option_words(declared, declared.example))
     return f"| {names} | {'; '.join(notes)}: `{example}` |"
 
 

@@ -115,8 +115,9 @@ def test_measure_refuses_a_table_to_read_counts_off(cli: Cli, folder: Path, mode
     )
 
 
-def test_a_removed_option_is_named_as_it_was_typed(cli: Cli) -> None:
-    said = cli("anonymize-series loads.csv --out out --series h00..h23 --k 3 --p 2 --no-adoption")
+@pytest.mark.parametrize("command", ["anonymize-series loads.csv --out out", "explore loads.csv"])
+def test_a_removed_option_is_named_as_it_was_typed(cli: Cli, command: str) -> None:
+    said = cli(f"{command} --series h00..h23 --k 3 --p 2 --no-adoption")
     assert said.code == 2
     assert "error: `--no-adoption` was removed from `anonymize-series`" in said.err
     assert "leave --no-adoption out" in said.err

@@ -34,6 +34,13 @@ def test_a_table_its_statement_and_the_key_are_written_for_the_owner_alone(cli: 
         assert {row["who"] for row in csv.DictReader(file)} == people
 
 
+def test_a_dry_run_says_the_same_and_writes_nothing(cli: Cli, here: Path) -> None:
+    tried = cli(f"{RUN} --seed 1 --key key.csv --dry-run")
+    assert (tried.code, tried.err) == (0, "Nothing was written: this was a dry run.\n")
+    assert names() == ["visits.csv"]
+    assert tried.out == cli(f"{RUN} --seed 1 --key key.csv").out
+
+
 @pytest.mark.parametrize("command", ["verify new.csv", "measure new.csv --ledger key.csv", "query new.csv"])
 def test_there_is_nothing_to_verify(cli: Cli, here: Path, command: str) -> None:
     assert cli(f"{RUN} --quiet --key key.csv").code == 0

@@ -146,10 +146,11 @@ def _usage_error(cause: Any, arguments: Sequence[str]) -> ParameterError:
     """What the option parser refuses, in our words; the hint is the option's own help, if it is about one."""
     context, parameter = getattr(cause, "ctx", None), getattr(cause, "param", None)
     option = str(getattr(cause, "option_name", ""))
-    table = tables().get(context.command.name) if context is not None else None
+    command_name = context.command.name if context is not None else None
     name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
-    if table is not None and name in table.removed:
-        return table.removal(name, option)
+    for table in tables().values():
+        if name in table.removed and command_name in (table.command, "explore"):
+            return table.removal(name, option)
     command = f"timeveil {arguments[0]}" if arguments and arguments[0] in _FUNCTIONS else "timeveil"
     help_text = getattr(parameter, "help", None)
     hint = _sentence(help_text) if help_text else f"`{command} --help` explains it"

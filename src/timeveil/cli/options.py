@@ -6,6 +6,7 @@ it takes; `--json` and `--quiet` are added to all of them.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -172,4 +173,4 @@ def help_text(declared: Parameter) -> str:
     if declared.kind == "flag":
         return f"{meaning}."
     several = "; repeatable" if declared.kind in _SEVERAL else ""
-    return f"{meaning}{several}: {' '.join(option_words(declared, declared.example))}"
+    return f"{meaning}{several}: {shlex.join(option_words(declared, declared.example))}"

@@ -18,7 +18,7 @@ from timeveil.cli.publishing import VIOLATED
 from timeveil.domain.lines import READING, ExploreParameters, FileForm, ShiftParameters
 from timeveil.domain.parameter import Parameter, optional, parameter
 from timeveil.domain.roles import REST
-from timeveil.domain.run import Columns
+from timeveil.domain.run import DRY_RUN, NOT_WRITTEN, Columns
 from timeveil.errors import InfeasibleError, ParameterError
 from timeveil.jobs.request import (
     PROFILED,
@@ -271,6 +271,7 @@ class ShiftDates(ShiftParameters, Command):
     keep: list[str] | None = optional("Further column to pass on.", ["exam"], "C")
     drop: list[str] | None = optional("Column to leave out.", ["name"], "C")
     drop_rest: bool = parameter("Leave out every column that has no role.", default=False)
+    dry_run: bool = parameter(DRY_RUN.meaning, default=False)
 
     def run(self, output: Output) -> None:
         stated = f"{self.out}.json"
@@ -286,11 +287,16 @@ class ShiftDates(ShiftParameters, Command):
         with output.progress() as progress:
             progress("shifting", 0.2)
             shifted = tv.shift_dates(self.source, plain_roles(columns), **options)
-        write_file(self.out, _csv(shifted.table), private=True)
-        write_file(stated, json.dumps(shifted.manifest, indent=2, ensure_ascii=False) + "\n", private=True)
-        if self.key is not None:
-            write_file(self.key, _csv(shifted.key), private=True)
+        if not self.dry_run:
+            write_file(self.out, _csv(shifted.table), private=True)
+            write_file(
+                stated, json.dumps(shifted.manifest, indent=2, ensure_ascii=False) + "\n", private=True
+            )
+            if self.key is not None:
+                write_file(self.key, _csv(shifted.key), private=True)
         output.result("\n".join(_lines(shifted, self.out, output.width)), dict(shifted.manifest))
+        if self.dry_run:
+            output.say(NOT_WRITTEN)
 
 
 def _lines(shifted: tv.Shifted, out: str, width: int) -> list[str]:

@@ -20,7 +20,7 @@ from timeveil.cli.options import Command
 from timeveil.cli.output import Output, as_json, begin, note_written, refuse_file, to_stderr
 from timeveil.domain.parameter import Parameter, Parameters, optional, parameter
 from timeveil.domain.roles import Roles
-from timeveil.domain.run import DRY_RUN, Files, Run
+from timeveil.domain.run import DRY_RUN, NOT_WRITTEN, Files, Run
 from timeveil.errors import ParameterError, raising
 from timeveil.jobs.request import read_job, read_question, run_from_options, service_table
 from timeveil.models.events.parameters import EventParameters
@@ -130,7 +130,7 @@ def perform(run: Run, output: Output) -> int:
         for warning in outcome.explanation.facts.get("warnings", ()):
             output.say(f"warning: {warning}")
     if run.dry_run:
-        output.say("Nothing was written: this was a dry run.")
+        output.say(NOT_WRITTEN)
     elif run.ledger is not None:
         output.say(f"The ledger `{run.ledger}` identifies people: keep it private.")
     elif not output.as_json:
@@ -139,7 +139,7 @@ def perform(run: Run, output: Output) -> int:
 
 
 class ServiceStatus(Command):
-    """Show the state of a stream in service: records published, held and withheld, delays, and errors.
+    """Show the state of a stream in service: records published, waiting and withheld, delays, and errors.
 
     It shows how many records were withheld, which is private.
 

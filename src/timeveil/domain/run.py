@@ -84,6 +84,7 @@ DRY_RUN = Parameter(
     "Do everything except write: run the method, check the result and explain it.",
     default=False,
 )
+NOT_WRITTEN = "Nothing was written: this was a dry run."
 
 
 @dataclass(frozen=True, slots=True)

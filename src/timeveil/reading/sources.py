@@ -264,7 +264,8 @@ def _open_file(path: Path, form: Form) -> Source:
             source: Source = reader(path, **form.among(options, f"`{path.name}`"))
             return source
     message = f"the name of `{path.name}` does not end like that of a {_SUPPORTED} file"
-    hint = f"save it as one whose name ends in {' or '.join(SUFFIXES)}"
+    *others, last = (ending for endings in _READERS for ending in endings)
+    hint = f"save it as one whose name ends in {', '.join(others)} or {last}"
     raise InputError(message, hint=hint)
 
 

@@ -11,8 +11,10 @@ import pytest
 from tests.conformance import releases
 
 import timeveil as tv
+from timeveil.cli.options import help_text
 from timeveil.cli.publishing import publishing_command
 from timeveil.datasets import clinic_visits, daily_cases
+from timeveil.domain.lines import Particulars
 from timeveil.domain.parameter import Parameters, Range, literal, optional, parameter
 from timeveil.domain.roles import Roles
 from timeveil.domain.run import Run
@@ -108,6 +110,11 @@ def test_a_support_is_a_share_or_a_number_of_people(support: float) -> None:
 def test_other_supports_are_refused(support: Any) -> None:
     with pytest.raises(ParameterError, match="min_support"):
         PatternParameters(k=10, min_support=support)
+
+
+def test_help_quotes_an_example_as_a_shell_needs_it() -> None:
+    assert help_text(Particulars.table()["issuer"]).endswith(": --issuer 'City clinic'")
+    assert help_text(PatternParameters.table()["k"]).endswith(": --k 10")
 
 
 def test_a_removed_parameter_is_refused_as_such() -> None:

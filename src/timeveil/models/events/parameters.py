@@ -57,7 +57,7 @@ class EventParameters(Reading):
         "Granularities to consider; all that fit the data if none is named.",
         default=None, example=["week", "month"], option="--granularity", metavar="NAME")
     choose: str = parameter(
-        "How to choose among the ways that work: the most groups, keeping every column if that costs little, "
+        "How to choose among the ways that work: the most groups, giving up no column if that costs little, "
         "the least general by the paper's measure, the least information lost, the lowest levels, or a name.",
         default="groups", example="month", metavar="groups|generality|loss|precision|NAME")
     suppress: float = parameter(
@@ -78,8 +78,8 @@ class EventParameters(Reading):
         "Largest share of a group's rows that one person may have.",
         default=None, above=0, below=1, example=0.5)
     decoys: bool = parameter(
-        "Also publish some groups that keep the promises of {protect} coarser, at random, so that a missing "
-        "group need not be one that broke them.",
+        "Also make some groups coarser, at random, although they keep the promises of {protect}, so that a "
+        "missing group need not be one that broke them.",
         default=False, applies_with="protect")
     visits: int = parameter(
         "Number of visits of a person that an outsider may know: with 2, any two groups that a person is in "

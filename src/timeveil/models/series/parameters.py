@@ -87,7 +87,7 @@ class SeriesParameters(Reading):
         default=None, at_least=2, example=3)
     l_method: Literal["swap", "perturb", "group"] = parameter(
         "How l treats numbers: exchange some for others that occur, draw some within epsilon as the paper "
-        "does, or form cells of different values; categories always have cells formed.",
+        "does, or form cells of different values, as is always done for categories.",
         default="swap", example="group", applies_with="l")
     epsilon: float | None = parameter(
         "With perturb: how far a drawn number may be from the true one.",

@@ -127,8 +127,8 @@ class StreamParameters(Reading):
         "with the same values every time.",
         default="ignore", example="invariant")
     forget_after: int | None = parameter(
-        "With {recurring}: number of slots after which a person is forgotten, twice the window or more; "
-        "nobody is if not set.",
+        "With {recurring}: number of slots after which a person is forgotten, at least twice the window; "
+        "never if not set.",
         default=None, at_least=2, at_most=MOST_SLOTS, example=365)
     fold_spellings: bool = lines.fold_spellings()
     accept_risk: list[str] = lines.accept_risk()
