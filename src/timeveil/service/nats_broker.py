@@ -207,8 +207,7 @@ class Records(_Connection):
 
         async def read(data: bytes = b"") -> None:
             nonlocal rest
-            data, begin, arrivals = rest + data, 0, self._arrivals
-            replies, payloads = arrivals.replies, arrivals.payloads
+            data, begin = rest + data, 0
             while (end := data.find(b"\r\n", begin) + 2) > 1:
                 # MSG <subject> <subscription> [<reply>] <size>; of HMSG, the size of its headers comes first.
                 words = data[begin:end].split()
@@ -224,13 +223,14 @@ class Records(_Connection):
                     await parse(data[begin:end])
                 elif len(words) == 5 + has_headers:
                     body += int(words[-2]) if has_headers else 0
-                    replies.append(words[3])
-                    payloads.append(data[body : end - 2])
+                    # Of a request that took too long, the rest comes before what the next asks for.
+                    self._arrivals.replies.append(words[3])
+                    self._arrivals.payloads.append(data[body : end - 2])
                 else:  # NATS/1.0 408 Request Timeout
-                    arrivals.end(words[1], data[body : end - 2][9:])
+                    self._arrivals.end(words[1], data[body : end - 2][9:])
                 begin = end
             rest = data[begin:]
-            arrivals.end_if_all()
+            self._arrivals.end_if_all()
 
         return read
 
