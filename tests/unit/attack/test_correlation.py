@@ -80,6 +80,17 @@ def test_without_buckets_values_are_there_to_be_read() -> None:
     assert learnt.parts == {}
 
 
+@pytest.mark.parametrize("way", ["buckets", "generalize"])
+def test_nothing_is_learnt_where_nothing_is_published(way):
+    table = pa.table(
+        {"who": [0, 1, 2], "day": [0, 1, 2], "a": [0, 1, 2], "b": [0, 1, 2], "ill": ["v", "w", "v"]}
+    )
+    none = tv.publish_stream(table, ROLES, l=2, window=1, groups=way, allow_loss=True)
+    assert none[0].manifest["counts"]["rows"] == 0
+    learnt = tv.attack(*none, LEARNS)
+    assert (learnt.people, learnt.parts["guess"].people, learnt.parts["sure"].people) == (0, 0, 0)
+
+
 def test_an_attack_names_the_way_out() -> None:
     """Nothing is named where it was taken, or where nothing is learnt."""
     groups = tv.publish_stream(records(0.6), ROLES, l=5, window=3, seed=1, groups="generalize")

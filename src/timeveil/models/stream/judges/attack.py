@@ -324,7 +324,8 @@ def shares_through_labels(
     values = int(value.max(initial=-1)) + 1
     logs = np.log(often)
     for codes, label, inside in columns:
-        cells = np.bincount(label * values + true, minlength=len(inside) * values).reshape(-1, values)
+        cells = np.bincount(label * values + true, minlength=len(inside) * values)
+        cells = cells.reshape(len(inside), values)
         overall = np.bincount(codes, minlength=inside.shape[1])[:, None] / max(len(codes), 1)
         likely = np.repeat(overall, values, axis=1)
         for _ in range(_ROUNDS):
