@@ -28,7 +28,7 @@ from timeveil.engines import Levels, Published, Tally, lookups, total
 from timeveil.engines.memory import MemoryEvents
 from timeveil.engines.sql import ENTRIES, SqlEvents
 from timeveil.errors import EngineError, ParameterError, raising
-from timeveil.reading.columns import decoded_fields
+from timeveil.reading.columns import decoded_fields, is_text
 from timeveil.reading.database import text
 from timeveil.reading.encoding import with_dictionaries
 from timeveil.reading.session import Session, aliases
@@ -176,7 +176,7 @@ class DuckDBEvents(SqlEvents):
 
         Only where they are `complete`, or nothing is generalised, they have the columns that nothing counts.
         """
-        columns = ["person", "time", *self._quasi, *(self._carried if complete or not levels else [])]
+        columns = ["person", "time", *(self._carried if complete or not levels else [])]
         # Tables of levels are cached by the caller, so their identity distinguishes combinations.
         wanted = tuple(sorted((name, id(level)) for name, level in levels.items())), len(columns)
         if wanted != self._parted_for:
@@ -186,18 +186,22 @@ class DuckDBEvents(SqlEvents):
             before = f"sum(rows) OVER (ORDER BY {by}) - sum(rows) OVER (PARTITION BY {by})"
             self._table("combined", f"SELECT quasi, ({before}) // {PART_ROWS} AS part FROM quasis{joins}")
             rows = "coded JOIN combined USING (quasi) ORDER BY part"
-            self._table("parts", f"SELECT part, row, {', '.join(columns)} FROM {rows}")
+            self._table("parts", f"SELECT part, row, quasi, {', '.join(columns)} FROM {rows}")
             self._parted_for = wanted
-        roles = self._relation.roles
-        names = [roles.respondent, roles.time, *roles.published][: len(columns)]
+        roles, quasis = self._relation.roles, self._session.table("SELECT * FROM quasis ORDER BY quasi")
+        names = [roles.respondent, roles.time, *roles.published[len(self._quasi) :]][: len(columns)]
         schema = pa.schema(decoded_fields(pa.schema([self._source.schema.field(name) for name in names])))
-        for number in self._session.table("SELECT DISTINCT part FROM parts ORDER BY part")[
-            "part"
-        ].to_pylist():
+        # Quasi-identifiers are sorted and moved as the number of their combination.
+        quasi = {name: self._cast(quasis.select([self._alias[name]]), name) for name in roles.quasi_columns}
+        quasi |= {name: values.dictionary_encode() for name, values in quasi.items() if is_text(values.type)}
+        parts = self._session.table("SELECT DISTINCT part FROM parts ORDER BY part")
+        for number in parts["part"].to_pylist():
             part = self._session.table(f"SELECT * FROM parts WHERE part = {number}")
-            data = pa.table(part.columns[2:], names).cast(schema)
-            coded = with_dictionaries(data, self._relation.respondent)
-            yield MemoryEvents(replace(self._relation, data=coded)), part["row"].to_numpy()
+            data = pa.table(part.columns[3:], names).cast(schema)
+            data = with_dictionaries(data, self._relation.respondent)
+            for name, values in quasi.items():
+                data = data.append_column(name, values.take(part["quasi"]))
+            yield MemoryEvents(replace(self._relation, data=data)), part["row"].to_numpy()
 
     def _stored(self, ordered: str, schema: pa.Schema, sizes: Sequence[int]) -> Published:
         with _explained():
