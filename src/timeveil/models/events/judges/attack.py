@@ -166,12 +166,13 @@ class _Visits:
         # Rows of one visit that were published in different releases are looked up one by one.
         kind = all_zero(len(complete)) if joint is None else joint.label[joint.event[complete]]
         sizes = int(quasi.max(initial=0)) + 1, len(self.moments), people.people, int(kind.max(initial=0)) + 1
+        quasi, when, person = map(narrow, (quasi, when, person), sizes)
         visit, visits = fold(zip((quasi, when, person, kind), sizes, strict=True), len(complete))
         example = example_of(visit, visits)
         self.published: Flags = np.zeros(visits, dtype=bool)
         self.published[visit[published[complete]]] = True
-        self.example, self.quasi = narrow(complete[example], len(published)), narrow(quasi[example], sizes[0])
-        self.when, self.person = narrow(when[example], sizes[1]), narrow(person[example], sizes[2])
+        self.example = narrow(complete[example], len(published))
+        self.quasi, self.when, self.person = (column[example] for column in (quasi, when, person))
         del complete, quasi, when, kind, visit, example  # they take more memory than all that follows
         self.original = Crowd(self.quasi, self.when, self.person, len(self.moments))
         if joint is not None:
