@@ -37,7 +37,8 @@ _KINDS = (
     *(pa.types.is_string, pa.types.is_integer, pa.types.is_date32),
     *(pa.types.is_boolean, pa.types.is_float64),
 )
-_LARGEST = 1.7976931348623157e308  # in SQL NaN is larger, and so is infinity, which has no a
+_ODD = "{0} = 0 AND concat('', {0}) LIKE '-%' OR {0} > 1.7976931348623157e308 AND concat('', {0}) LIKE '%a%'"
+"""Minus zero or NaN, which in SQL is larger than every number; so is infinity, which has no a."""
 
 
 def tables_of(evidence: Evidence) -> "Tables | None":
@@ -169,13 +170,9 @@ class Tables:
         if evidence.ledger is not None:
             schemas["judged_original"] = evidence.private.original.data.schema
         for table, schema in schemas.items():
-            kinds = {name: plain_type(schema.field(name).type) for name in values}
-            floats = [values[name] for name, kind in kinds.items() if pa.types.is_floating(kind)]
-            zero, nan = (
-                "({0} = 0 AND concat('', {0}) LIKE '-%')",
-                "({0} > {1} AND concat('', {0}) LIKE '%a%')",
-            )
-            odd = " OR ".join(test.format(column, _LARGEST) for column in floats for test in (zero, nan))
+            kinds = {column: plain_type(schema.field(name).type) for name, column in values.items()}
+            floats = [column for column, kind in kinds.items() if pa.types.is_floating(kind)]
+            odd = " OR ".join(map(_ODD.format, floats))
             if odd and self.session.row(f"SELECT {where(odd)} AS n FROM {table}")[0]:
                 return True
         return False
