@@ -1,8 +1,9 @@
 """Counting inside Apache Spark; see `sql` for the statements that it shares with databases.
 
 A combination of quasi-identifiers is a structure of their values here: none is numbered, which one task would
-have to do alone. Raw rows are moved between executors once, to where their combination and person belong; all
-granularities are counted in one statement. Executors publish the rows, after one sort of what is published.
+have to do alone. Raw rows are moved between executors once, to where their combination belongs or, if one has
+too many for a task, their combination and person; all granularities are counted in one statement. Executors
+publish the rows, after one sort of what is published.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,9 +43,14 @@ class SparkEvents(SqlEvents):
         self._session.view(
             "events", f"SELECT *, {granule} AS granule, {self._structure()} AS structure FROM source"
         )
-        # The one move of raw rows: what is grouped by these two and more is in one place already.
+        counted = "SELECT structure, count(*) AS n FROM events GROUP BY structure"
+        (most,) = self._session.row(f"SELECT coalesce(max(n), 0) AS most FROM ({counted}) AS s")
+        # Where no combination has more rows than a task, its groups need not be moved after its rows.
+        self._in_one_task = most * self._cluster.partitions <= self.rows
+        # The one move of raw rows: what is grouped by these and more is in one place already.
         rows = self._cluster.frame("SELECT structure, person, granule FROM events")
-        self._cluster.define("gathered", rows.repartition("structure", "person"))
+        keys = ["structure"] if self._in_one_task else ["structure", "person"]
+        self._cluster.define("gathered", rows.repartition(*keys))
         self._table("gathered_cells", CELLS)
         names = ", ".join(["structure", *(f"structure.{quasi} AS {quasi}" for quasi in self._quasi)])
         self._table("quasis", f"SELECT {names} FROM (SELECT DISTINCT structure FROM gathered_cells) AS d")
@@ -59,8 +65,10 @@ class SparkEvents(SqlEvents):
 
     def _tallied(self, firsts: Sequence[Codes], levels: Levels, k: int) -> str:
         base = self._cluster.frame(f"WITH {self._base(firsts, levels)} SELECT * FROM base")
-        # Few by now: with those of a combination together, no granularity moves its groups again.
-        self._cluster.define("based", base.repartition("combination"))
+        if levels or not self._in_one_task:
+            # Few by now: with those of a combination together, no granularity moves its groups again.
+            base = base.repartition("combination")
+        self._cluster.define("based", base)
         stacked = [
             pa.table({
                 "g": pa.array(np.full(len(inside), number, np.int32)),
