@@ -216,9 +216,9 @@ def _inode(path: str | Path) -> int | None:
 
 def what_was_written() -> str:
     """What the command left on disk, in words: `published` and `visits.ledger` were written."""
-    from timeveil.reading.database import is_address
+    from timeveil.folder.in_store import is_elsewhere
 
-    appeared = (p for p, before in _written.items() if is_address(p) or _inode(p) not in (None, before))
+    appeared = (p for p, before in _written.items() if is_elsewhere(p) or _inode(p) not in (None, before))
     names = [f"`{path}`" for path in appeared]
     if len(names) > 3:
         names[1:] = [f"{len(names) - 1:,} more"]

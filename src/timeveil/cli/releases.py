@@ -42,11 +42,11 @@ class Verify(ReleaseCommand):
 
     def run(self, output: Output) -> int:
         from timeveil.folder import writing
+        from timeveil.folder.in_store import is_elsewhere
         from timeveil.folder.opening import judged, label
         from timeveil.folder.placing import refuse_nested
-        from timeveil.reading.database import is_address
 
-        if self.rewrite is not None and not is_address(self.rewrite):
+        if self.rewrite is not None and not is_elsewhere(self.rewrite):
             refuse_nested(Path(self.rewrite))
         ledger = None if self.ledger is None else output.ledger(self.ledger, self.after)
         with output.progress() as progress:

@@ -131,7 +131,7 @@ class DuckDBEvents(SqlEvents):
         self._rows_at = np.diff((np.cumsum(rows) - rows)[heads], append=rows.sum())
 
     def _number_cells(self) -> None:
-        self._table("cells", lookups.CELLS)
+        self._table("cells", lookups.CELLS.format(sums=self._sums))
         super()._number_cells()
 
     def tally(

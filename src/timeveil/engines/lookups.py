@@ -19,7 +19,11 @@ OCCURRENCES = """
     ) AS counted
 """
 # Cells and people by number, for a method that sorts them in memory.
-CELLS = "SELECT quasi, person, granule, count(*) AS rows FROM coded GROUP BY quasi, person, granule"
+CELLS = """
+    SELECT quasi, person, granule, CAST(count(*) AS {sums}) AS rows
+    FROM coded GROUP BY quasi, person, granule
+"""
+FIRST_EVER = -(1 << 62)  # ahead of every granule
 NUMBERED_CELLS = """
     SELECT quasi, granule, CAST(sum(rows) AS BIGINT) AS rows,
         row_number() OVER (ORDER BY quasi, granule) - 1 AS cell
@@ -31,7 +35,10 @@ PERSONS = """
 """
 VISITS = """
     SELECT cell, number, rows, row_number() OVER (ORDER BY cell, number) - 1 AS visit
-    FROM (SELECT cell, person, cells.rows FROM cells JOIN numbered USING (quasi, granule)) AS c
+    FROM (
+        SELECT cell, person, CAST(cells.rows AS BIGINT) AS rows
+        FROM cells JOIN numbered USING (quasi, granule)
+    ) AS c
     JOIN persons USING (person)
 """
 HELD_VALUES = """
@@ -54,18 +61,10 @@ def sums(k: int) -> str:
     return ", ".join(f"CAST(coalesce({n}, 0) AS BIGINT) AS n{i}" for i, n in enumerate(numbers))
 
 
-def fresh(firsts: Sequence[Codes]) -> tuple[list[int], str]:
-    """The bits of the granularities that a visit is new in, by the visits `b…` before it; for which of them.
-
-    Granularities with the same positions in gaps share one.
-    """
-    befores, bits = dict[bytes, int](), []
-    for number, first in enumerate(firsts):
-        before = f"b{befores.setdefault((first >= 0).tobytes(), number)}"
-        # A first that is null, in a gap, is ahead of nothing.
-        new = f"{before} < f{number} OR ({before} IS NULL AND f{number} IS NOT NULL)"
-        bits.append(f"CASE WHEN {new} THEN {1 << number} ELSE 0 END")
-    return list(befores.values()), " + ".join(bits)
+def befores(firsts: Sequence[Codes]) -> list[int]:
+    """Per granularity the first one with the same positions in gaps: they share the visit before."""
+    shared = dict[bytes, int]()
+    return [shared.setdefault((first >= 0).tobytes(), number) for number, first in enumerate(firsts)]
 
 
 def labels_by_step(timeline: Timeline, steps: Sequence[Step]) -> pa.Table:

@@ -64,7 +64,14 @@ class SparkEvents(SqlEvents):
         return f"named_struct({listed})" if listed else "0"
 
     def _tallied(self, firsts: Sequence[Codes], levels: Levels, k: int) -> str:
-        base = self._cluster.frame(f"WITH {self._base(firsts, levels)} SELECT * FROM base")
+        # The granularities that a visit is new in, as bits.
+        fresh = " + ".join(f"{1 << number} * CAST(n{number} AS BIGINT)" for number in range(len(firsts)))
+        base = self._cluster.frame(f"""
+            WITH {self._marked(firsts, levels)}
+            SELECT combination, granule AS first, fresh, count(*) AS visitors, sum(rows) AS rows
+            FROM (SELECT combination, granule, rows, {fresh} AS fresh FROM marked) AS m
+            GROUP BY combination, granule, fresh
+        """)
         if levels or not self._in_one_task:
             # Few by now: with those of a combination together, no granularity moves its groups again.
             base = base.repartition("combination")

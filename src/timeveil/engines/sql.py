@@ -11,7 +11,7 @@ ordering of these, then a grouping per granularity, most of them of few groups o
 all rows where they are published.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -91,7 +91,7 @@ class SqlEvents:
 
     def _count_cells(self) -> str:
         """Count the rows of each cell, and say from where their sums by granule come."""
-        self._table("cells", lookups.CELLS)
+        self._table("cells", lookups.CELLS.format(sums=self._sums))
         return "cells"
 
     def _observed(self, cells: str) -> Ints:
@@ -146,68 +146,78 @@ class SqlEvents:
     def _counted(self, firsts: Sequence[Codes], levels: Levels) -> tuple[str, dict[int, str]]:
         """Tables that queries share, and per granularity a query for its groups: `combination`, `first`.
 
-        Groups of coarse granules are summed up from those of finer ones that never cross them.
+        Each has its people in `n` and its number, and so those of what is summed up from it. Groups of coarse
+        granules are summed up from those of finer ones that never cross them.
         """
-        tiers = self._base(firsts, levels)
-        finer, groups, names = lookups.finer(firsts), dict[int, str](), dict[int | None, str]({None: "base"})
-        # From fine to coarse: what is summed up from others comes after them.
-        for number in sorted(range(len(firsts)), key=lambda n: lookups.fineness(firsts[n], n), reverse=True):
-            source, head, lookup = names[finer[number]], f"f{number}", " JOIN spans ON first = granule"
-            if np.array_equal(firsts[number], np.arange(len(self._granules))):  # base granules
-                names[number] = "base"
-            elif number in finer:
-                names[number] = f"tier{number}"
+        finer, names = lookups.finer(firsts), dict[int | None, str]({None: "base"})
+        is_base = [np.array_equal(first, np.arange(len(self._granules))) for first in firsts]
+        under = [None if parent is None or is_base[parent] else parent for parent in finer]
+        sums, groups = {number: {number} for number in range(len(firsts))}, dict[int, str]()
+        order = sorted(sums, key=lambda n: lookups.fineness(firsts[n], n))
+        for number in order:  # from coarse to fine
+            if (parent := under[number]) is not None:
+                sums[parent] |= sums[number]
+
+        def summed(numbers: Iterable[int]) -> str:
+            named = ["rows", *(f"n{number}" for number in sorted(numbers))]
+            return ", ".join(f"CAST(sum({name}) AS {self._sums}) AS {name}" for name in named)
+
+        # What is summed up from the base granules, which are many, finds its granules there.
+        heads = [f"min(f{number}) AS f{number}" for number in order if under[number] is None]
+        tiers = f"""{self._marked(firsts, levels)},
+            base AS (
+                SELECT combination, granule AS first, {", ".join([summed(order), *heads])}
+                FROM marked GROUP BY combination, granule
+            )"""
+        for number in reversed(order):
+            parent, head = under[number], f"f{number}"
+            lookup = "" if parent is None else " JOIN spans ON first = granule"
+            names[number] = "base" if is_base[number] else f"tier{number}"
+            if not is_base[number]:
                 tiers += f""",
             tier{number} AS (
-                SELECT combination, {head} AS first, fresh, CAST(sum(visitors) AS {self._sums}) AS visitors,
-                    CAST(sum(rows) AS {self._sums}) AS rows
-                FROM {source}{lookup} GROUP BY combination, {head}, fresh
+                SELECT combination, {head} AS first, {summed(sums[number])}
+                FROM {names[parent]}{lookup} WHERE {head} IS NOT NULL GROUP BY combination, {head}
             )"""
-            if number in names:
-                source, head, lookup = names[number], "first", ""
-            groups[number] = f"""
-                SELECT combination, {head} AS first, sum(rows) AS rows,
-                    sum(CASE WHEN fresh & {1 << number} <> 0 THEN visitors ELSE 0 END) AS people
-                FROM {source}{lookup} WHERE {head} IS NOT NULL GROUP BY combination, {head}
-            """
+            groups[number] = f"SELECT combination, first, rows, n{number} AS people FROM {names[number]}"
         return tiers, groups
 
-    def _base(self, firsts: Sequence[Codes], levels: Levels) -> str:
-        """Tables up to `base`: visits by base granule, and the bits of the granularities they are new in."""
-        befores, fresh = lookups.fresh(firsts)
+    def _marked(self, firsts: Sequence[Codes], levels: Levels) -> str:
+        """Tables up to `marked`: visits, and the granularities that each is `new` in, by number: 1 or 0."""
+        befores = lookups.befores(firsts)
         self._upload("spans", pa.table({
             "granule": self._granules,
             # The first base granule in the same granule, null in a gap.
             **{f"f{i}": pa.array(self._granules[np.maximum(f, 0)], mask=f < 0) for i, f in enumerate(firsts)},
-            **{f"inside{number}": pa.array(firsts[number] >= 0) for number in befores},
+            **{f"inside{number}": pa.array(firsts[number] >= 0) for number in set(befores)},
         }))  # fmt: skip
         window = "PARTITION BY combination, person ORDER BY cells.granule"
         outside = f"{window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
         windows, gapped = list[str](), ""
-        for number in befores:
-            windows.append(f"lag(cells.granule) OVER ({window}) AS b{number}")
+        for number in sorted(set(befores)):
+            windows.append(f"lag(cells.granule, 1, {lookups.FIRST_EVER}) OVER ({window}) AS b{number}")
             if (firsts[number] < 0).any():
-                inside = f"CASE WHEN inside{number} THEN cells.granule END"
-                windows[-1] = f"max({inside}) OVER ({outside}) AS b{number}"
+                inside = f"max(CASE WHEN inside{number} THEN cells.granule END) OVER ({outside})"
+                windows[-1] = f"coalesce({inside}, {lookups.FIRST_EVER}) AS b{number}"
                 gapped = " JOIN spans ON cells.granule = spans.granule"
+        # A first that is null, in a gap, is ahead of nothing.
+        new = [f"CASE WHEN b{b} < f{i} THEN 1 ELSE 0 END AS n{i}" for i, b in enumerate(befores)]
+        heads = [f"f{number}" for number in range(len(firsts))]
         return f"""
             ordered AS (
                 SELECT combination, cells.granule AS granule, rows, {", ".join(windows)}
                 FROM {self._combined(levels)}{gapped}
             ),
             marked AS (
-                SELECT combination, ordered.granule AS granule, rows,
-                    CAST({fresh} AS BIGINT) AS fresh
+                SELECT combination, ordered.granule AS granule, rows, {", ".join([*new, *heads])}
                 FROM ordered JOIN spans ON ordered.granule = spans.granule
-            ),
-            base AS (
-                SELECT combination, granule AS first, fresh, CAST(count(*) AS {self._sums}) AS visitors,
-                    CAST(sum(rows) AS {self._sums}) AS rows
-                FROM marked GROUP BY combination, granule, fresh
             )"""
 
     def _combined(self, levels: Levels) -> str:
         """The cells with their `combination`: the number of the one of values that is published."""
+        if not levels:
+            self._table("combined", "SELECT quasi, quasi AS combination FROM quasis")
+            return "(SELECT quasi AS combination, person, granule, rows FROM cells) AS cells"
         columns, joins = self._published_quasi(levels)
         number = f"dense_rank() OVER (ORDER BY {', '.join(columns) or 'quasi'}) AS combination"
         self._table("combined", f"SELECT quasi, {number} FROM quasis{joins}")

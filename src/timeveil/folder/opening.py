@@ -24,7 +24,8 @@ from timeveil.domain.stored import PARTIAL
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, TimeveilError, raising
 from timeveil.evidence.published import Evidence, require_matching_ledger
-from timeveil.folder import in_database
+from timeveil.folder import in_database, in_store
+from timeveil.folder.in_store import is_elsewhere
 from timeveil.folder.ledger_file import ledger_of
 from timeveil.folder.manifest import GET_AGAIN, MANIFEST, README, damaged, files_of, read_manifest, schema_of
 from timeveil.folder.placing import SLOTS
@@ -34,6 +35,7 @@ from timeveil.models.stream.slots import NOWHERE, line_of
 from timeveil.reading.database import is_address
 from timeveil.reading.database import schema_of as schema_of_address
 from timeveil.reading.files import path_of
+from timeveil.reading.many_files import is_remote
 
 Place = str | os.PathLike[str]
 """The path of a folder or file, or the address of a schema."""
@@ -105,6 +107,8 @@ def open_ledger(path: Place, *, after: Sequence[Ledger] = ()) -> Ledger:
 
 def label(place: Place) -> str:
     """The name of a folder or a schema."""
+    if is_remote(place):
+        return place.partition("?")[0].rstrip("/").rpartition("/")[2]
     return schema_of_address(place)[1] if is_address(place) else path_of(place).resolve().name
 
 
@@ -126,8 +130,10 @@ def judged(release: Release | Place, ledger: Ledger | None = None, progress: Pro
         place = _valid(release)
         progress("reading", 0.0)
         release, violations = _open(place, files=True)
-        if not isinstance(place, Path):
+        if is_address(place):
             files = (in_database.TABLES,)
+        elif not isinstance(place, Path):
+            files = (FILES,)
         elif (place / SLOTS).is_dir() and any(map(_is_unfinished, (place / SLOTS).iterdir())):
             files = (FILES, UNFINISHED)
     try:
@@ -153,7 +159,7 @@ def judged(release: Release | Place, ledger: Ledger | None = None, progress: Pro
 
 def _valid(folder: Place) -> Path | str:
     """The address of a schema, or a path at which a release may be."""
-    if is_address(folder):
+    if is_elsewhere(folder):
         return folder
     path = path_of(folder)
     message, hint = f"`{path.name[:40]}` is not a valid path", "name the folder that `write` or `--out` made"
@@ -180,8 +186,7 @@ def digest(path: Path) -> str:
 def _open(folder: Path | str, *, files: bool) -> tuple[Release, tuple[Violation, ...]]:
     """The release in a folder, or at an address, and, with `files`, what is wrong with its files."""
     if not isinstance(folder, Path):
-        release, faults = in_database.opened(folder, judges=files)
-        return release, faults if files else ()
+        return _open_elsewhere(folder, files=files)
     entries = _slot_entries(folder)
     if any(entries.values()):
         return _open_slots(folder, entries, files=files)
@@ -205,6 +210,17 @@ def _open(folder: Path | str, *, files: bool) -> tuple[Release, tuple[Violation,
     for entry in (entry for entry in listed if "parts" in entry and (folder / entry["file"]).is_dir()):
         violations += _extra(folder / entry["file"], {Path(file).name for file in files_of(entry)})
     return release, tuple(violations)
+
+
+def _open_elsewhere(address: str, *, files: bool) -> tuple[Release, tuple[Violation, ...]]:
+    if is_address(address):
+        release, faults = in_database.opened(address, judges=files)
+        return release, faults if files else ()
+    copied, private = in_store.fetched(address)
+    release, faults = _open(copied, files=files)
+    for table in release.parts.values():
+        vars(table)["_folder"] = private  # as long as a table is used
+    return release, faults
 
 
 def _open_slots(

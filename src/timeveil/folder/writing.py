@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from timeveil.domain.judgement import Verdict
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.stored import Parts, PrivateFolder, Stored
 from timeveil.errors import BundleError, ParameterError, PrivateArtifactError
+from timeveil.folder import in_store
 from timeveil.folder.in_database import Schema, filled, ledger_filled
+from timeveil.folder.in_store import is_elsewhere
 from timeveil.folder.ledger_file import ledger_beside, refuse_public
 from timeveil.folder.manifest import (
     MANIFEST,
@@ -37,6 +40,7 @@ from timeveil.reading import files
 from timeveil.reading.database import is_address
 from timeveil.reading.database import schema_of as schema_of_address
 from timeveil.reading.files import new_file, path_of, refuse_unnameable, sync_folder, translate_os_errors
+from timeveil.reading.many_files import is_remote
 
 Put = Callable[[], None]
 Judge = Callable[[Release], Verdict]
@@ -53,7 +57,8 @@ def write(
     """Write a release to a new folder, or a ledger to a new private file; return its path.
 
     `path` may also be the address of a new or empty schema, `postgresql://host/database#schema`: its tables
-    appear in one transaction, read back and verified. That of a ledger must be nobody else's.
+    appear in one transaction, read back and verified. That of a ledger must be nobody else's. A release may
+    also go to an object store, `s3://bucket/folder`: it is sent once it is verified, its manifest last.
     The folder appears after everything in it was read back and verified, and not before. A ledger is a
     Parquet file that only its owner may read, and is never written into a release folder. With `overwrite`
     the folder may hold another release, which stays whole until the new one takes its place. A ledger is
@@ -68,7 +73,7 @@ def write(
     else:
         with _checked(thing, path, format, verify, overwrite=overwrite) as put:
             put()
-    return path if is_address(path) else Path(path)
+    return path if is_elsewhere(path) else Path(path)
 
 
 def write_pair(
@@ -102,6 +107,8 @@ def refuse_places(out: Place, ledger: Place | None, *, overwrite: bool = False) 
     """Refuse where a release or its ledger cannot be written, before any work is done."""
     if is_address(out):
         Schema(out).refuse_taken(overwrite=overwrite)
+    elif is_remote(out):
+        in_store.refuse_taken(out)
     else:
         refuse_folder(path_of(out), overwrite=overwrite)
         refuse_nested(path_of(out))
@@ -110,7 +117,7 @@ def refuse_places(out: Place, ledger: Place | None, *, overwrite: bool = False) 
         Schema(ledger).refuse_taken()
     elif ledger is not None:
         refuse_unnameable(path_of(ledger))
-        published = None if is_address(out) else path_of(out)
+        published = None if is_elsewhere(out) else path_of(out)
         refuse_public(path_of(ledger), is_folder=str(ledger).endswith("/"), out=published)
 
 
@@ -140,7 +147,7 @@ def rewrite(folder: Place, new_folder: Place) -> Path | str:
     Nothing else that the files may contain is copied: no metadata, spellings of numbers, gaps between
     columns, words of README.txt or further files. The copy is verified like any release that is written.
     """
-    if not is_address(new_folder):
+    if not is_elsewhere(new_folder):
         refuse_nested(path_of(new_folder))
     faults = [fault for fault in damage(folder) if fault.code not in _REPAIRED_BY_COPYING]
     if faults:
@@ -161,19 +168,31 @@ def _checked(release: Release, out: Place, form: Format, judge: Judge, *, overwr
             _check(written, release, manifest, judge)
             yield commit
         return
-    folder = path_of(out)
-    with translate_os_errors(folder.name):
-        refuse_folder(folder, overwrite=overwrite)
-        with closing(PrivateFolder(folder.parent, f".{folder.name}.partial-")) as hidden:
+    refuse: Put
+    put: Callable[[Path], None]
+    if is_remote(out):
+        if overwrite:
+            hint = "write to a new address"
+            raise ParameterError("an object store replaces no release in one step", hint=hint)
+        name, beside = label(out), tuple[Any, ...]()
+        refuse, put = partial(in_store.refuse_taken, out), partial(in_store.send, out)
+    else:
+        folder = path_of(out)
+        name, beside = folder.name, (folder.parent, f".{folder.name}.partial-")
+        refuse = partial(refuse_folder, folder, overwrite=overwrite)
+        put = partial(put_in_place, folder=folder, overwrite=overwrite)
+    with translate_os_errors(name):
+        refuse()
+        with closing(PrivateFolder(*beside)) as hidden:
             # Inside it, a folder with the rights of the final one.
-            partial = hidden.path / "release"
-            partial.mkdir(mode=0o755)
-            manifest = fill(release, partial, form)
+            filled_folder = hidden.path / "release"
+            filled_folder.mkdir(mode=0o755)
+            manifest = fill(release, filled_folder, form)
             with files.own_files():
-                _check(open_release(partial, check=False), release, manifest, judge)
+                _check(open_release(filled_folder, check=False), release, manifest, judge)
             # Once more, because writing and checking may have taken hours.
-            refuse_folder(folder, overwrite=overwrite)
-            yield lambda: put_in_place(partial, folder, overwrite=overwrite)
+            refuse()
+            yield lambda: put(filled_folder)
 
 
 def fill(release: Release, folder: Path, form: Format) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from timeveil.domain.wording import Progress, silent
 from timeveil.errors import BundleError, InfeasibleError, InputError, ParameterError
 from timeveil.explore.profiling import profile
 from timeveil.folder import open_ledger, open_release
+from timeveil.folder.in_store import is_elsewhere
 from timeveil.folder.writing import refuse_places, write_pair
 from timeveil.jobs import request
 from timeveil.jobs.typed import instants_of
@@ -29,7 +30,6 @@ from timeveil.judging import gather, verify
 from timeveil.models import method_of, part
 from timeveil.page.report import Explanation, Summary
 from timeveil.reading import read
-from timeveil.reading.database import is_address
 from timeveil.report import explain
 
 
@@ -70,14 +70,14 @@ def publish(
         return outcomes[0]
     progress("writing", 0.6)
     targets = [target for target in (run.out, run.ledger) if target is not None]
-    note_written(*(target for target in targets if not is_address(target)))
+    note_written(*(target for target in targets if not is_elsewhere(target)))
     try:
         write_pair(release, run.out, ledger, run.ledger, run.format, judge, overwrite=run.overwrite)
     except BundleError:
         if not outcomes or outcomes[0].verdict:
             raise
         return outcomes[0]
-    note_written(*filter(is_address, targets))  # they appeared, which nobody can see afterwards
+    note_written(*filter(is_elsewhere, targets))  # they appeared, which nobody can see afterwards
     return outcomes[0]
 
 
@@ -127,7 +127,7 @@ def _no_rows(source: str | None) -> InputError:
 def _refuse_neighbour(run: Run, release: Release) -> None:
     """A series release of the same instants in the same folder is taken for one of the same people."""
     instants = release.manifest.get("patterns", {}).get("instants")
-    if run.values.get("force") or run.roles is None or instants is None or is_address(run.out):
+    if run.values.get("force") or run.roles is None or instants is None or is_elsewhere(run.out):
         return
     for folder in sorted(Path(run.out).absolute().parent.iterdir()):
         if set(instants) <= set(instants_of(folder)):

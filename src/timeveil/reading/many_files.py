@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
@@ -151,13 +151,17 @@ def _plain_parts(parts: Sequence[str]) -> list[str]:
     return plain
 
 
-def is_remote(table: object) -> bool:
+def is_remote(table: object) -> TypeGuard[str]:
     """Whether a table is in an object store."""
     return isinstance(table, str) and table.lower().startswith(REMOTE)
 
 
-def remote_files(address: str, suffixes: tuple[str, ...]) -> tuple[str, list[File]]:
-    """The name of what an address stands for, and its files: one, those below it, or those it fits."""
+@contextmanager
+def opened_store(address: str) -> Iterator[tuple[Any, str, str, str]]:
+    """A block with a store: its file system, the path in it ahead of any pattern, the pattern, the name.
+
+    What fails in it is said without what the store says, which may quote keys.
+    """
     import pyarrow.fs as pafs  # noqa: PLC0415 (loads the drivers of all stores)
 
     error = ParameterError("the address cannot be read", hint="write s3://bucket/folder")
@@ -173,19 +177,26 @@ def remote_files(address: str, suffixes: tuple[str, ...]) -> tuple[str, list[Fil
     with raising(partial(_store_error, name), on=(OSError, pa.ArrowException, NotImplementedError)):
         head = "/".join(_plain_parts([*plain.split("/"), ""])) if glob.has_magic(plain) else plain
         store, base = pafs.FileSystem.from_uri(head + address[len(plain) :])
-        info = store.get_file_info(base)
-        if info.is_file:
+        yield store, base.rstrip("/"), plain[len(head) :].lstrip("/") if head != plain else "", name
+
+
+def below(store: Any, base: str) -> dict[str, str]:
+    """The files below a path of a store, by their names below it."""
+    import pyarrow.fs as pafs  # noqa: PLC0415 (loads the drivers of all stores)
+
+    entries = store.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
+    return {path[len(base) + 1 :]: path for path in sorted(entry.path for entry in entries if entry.is_file)}
+
+
+def remote_files(address: str, suffixes: tuple[str, ...]) -> tuple[str, list[File]]:
+    """The name of what an address stands for, and its files: one, those below it, or those it fits."""
+    with opened_store(address) as (store, base, pattern, name):
+        if store.get_file_info(base).is_file:
             return name, [File(name, partial(_fetched, store, base))]
-        entries = store.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
-    fits = (
-        _pattern(plain[len(head) :].lstrip("/")) if head != plain else partial(_is_table, suffixes=suffixes)
-    )
-    files = []
-    for entry in sorted(entries, key=lambda entry: str(entry.path)):
-        below = entry.path[len(base.rstrip("/")) + 1 :]
-        if entry.is_file and fits(below) and all(map(_is_shown, below.split("/"))):
-            files.append(File(below, partial(_fetched, store, entry.path)))
-    return name, files
+        files = below(store, base)
+    fits = _pattern(pattern) if pattern else partial(_is_table, suffixes=suffixes)
+    shown = (file for file in files if fits(file) and all(map(_is_shown, file.split("/"))))
+    return name, [File(file, partial(_fetched, store, files[file])) for file in shown]
 
 
 def _pattern(text: str) -> Callable[[str], Any]:
@@ -221,6 +232,6 @@ def _store_error(name: str, cause: Exception) -> InputError:
     """What an object store says may quote keys and names of others: it is replaced."""
     if isinstance(cause, FileNotFoundError):
         return InputError(f"there is no file `{name}`", hint="check the address", code="file-missing")
-    message = f"`{name}` cannot be read: the object store cannot be reached, or does not let you in"
+    message = f"no access to `{name}`: the object store cannot be reached, or does not let you in"
     hint = "check the address, and the variables or files with your keys that its driver reads"
     return InputError(message, hint=hint, code="file-unreadable")
