@@ -13,7 +13,7 @@ from urllib.parse import SplitResult
 
 from timeveil.errors import EngineError, TimeveilError, raising
 from timeveil.reading.database import address_of, connect, text
-from timeveil.service.ports import BATCH, MOST_BYTES, Batch, Sent, absent, away, refused
+from timeveil.service.ports import BATCH, MOST_BYTES, PART, Batch, Sent, absent, away, refused
 
 _LOOK = 0.2  # seconds between two looks
 _KEY = """SELECT attname, atttypid::regtype::text FROM pg_index JOIN pg_attribute
@@ -68,6 +68,7 @@ class Records(_Connection):
 
     _key = ""
     _bound: tuple[int, set[str]] | None = None
+    _limit = PART  # rows of the next page: twice as many as fitted last, as the server makes each row's text
 
     def opened(self) -> None:
         self.run("SET TIME ZONE 'UTC'")
@@ -106,11 +107,12 @@ class Records(_Connection):
             "SELECT key, record FROM (SELECT key, record, sum(octet_length(record)) OVER (ORDER BY key ROWS "
             "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM "
             f"(SELECT {self._key} AS key, row_to_json(t)::text AS record FROM {self.table} AS t "
-            f"WHERE {self._key} > $1 AND {self._key} <= $2 ORDER BY 1 LIMIT {BATCH}) AS page) AS sized "
+            f"WHERE {self._key} > $1 AND {self._key} <= $2 ORDER BY 1 LIMIT {self._limit}) AS page) AS sized "
             f"WHERE before IS NULL OR before < {MOST_BYTES} ORDER BY key",
             *(position, largest),
         )
         keys = [int(key) for key, _ in rows]
+        self._limit = min(max(2 * len(keys), PART), BATCH)
         behind = 0
         if keys and keys[-1] < largest:
             behind = self.run(f"SELECT count(*) FROM {self.table} WHERE {self._key} > $1", keys[-1])[0][0]
