@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
@@ -129,3 +130,12 @@ def test_decoys_that_are_only_stated_are_refused() -> None:
 def test_where_nothing_is_held_back_they_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(tv.ParameterError, match=message):
         made(1, decoys=True, **options)
+
+
+def test_a_table_of_which_nothing_is_published() -> None:
+    table = pa.table({"who": pa.array([None], pa.string()), "at": [dt.date(2024, 1, 1)], "ill": ["a"]})
+    roles = tv.Roles(respondent="who", time="at", sensitive=["ill"])
+    options = {"recode": "local", "protect": {"ill": "distinct:2"}, "decoys": True, "nulls": "withhold"}
+    release, ledger = tv.generalize_time(table, roles, 2, suppress=0.5, allow_loss=True, **options)
+    assert release.manifest["counts"]["rows"] == 0
+    assert tv.verify(release, ledger)
