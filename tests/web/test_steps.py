@@ -337,7 +337,7 @@ def test_somebody_who_knows_more_is_tried(clinic: Browser) -> None:
     assert "Must not leave the building" in page
     twin(clinic)
     clinic.get("/judge/first?ledger=first.ledger")
-    assert "not a length of time" in clinic.send("/attack", tolerance="soon")
+    assert "must be a whole number of at least 0" in clinic.send("/attack", tolerance="soon")
     clinic.get("/judge/first?ledger=first.ledger")
     assert "must be a whole number of at least 1" in clinic.send("/attack", visits="0")
     clinic.get("/judge/first")

@@ -4,9 +4,9 @@ Pages call `jobs` in processes of their own and never a method. A draft is what 
 lives in memory. Every change of it has a number, so that a form of another tab cannot overwrite a later one.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -14,26 +14,16 @@ from starlette.responses import Response
 
 from timeveil.calendar.axis import CYCLIC
 from timeveil.domain.lines import ExploreParameters, FileForm
-from timeveil.domain.run import Columns, Files
+from timeveil.domain.roles import REST
+from timeveil.domain.run import Columns, Files, role_values
 from timeveil.errors import InputError, ParameterError, TimeveilError
-from timeveil.jobs.request import load_toml, near
+from timeveil.jobs.request import load_toml, near, read_job
 from timeveil.jobs.typed import is_release
 from timeveil.models import tables
 from timeveil.reading.database import is_address
 from timeveil.suggesting import required_values
 from timeveil.web.answers import Page, judged, progress, to
-from timeveil.web.forms import (
-    Draft,
-    Form,
-    alike,
-    cards,
-    columns_of,
-    fields,
-    plain,
-    ranges,
-    read_form,
-    typed_roles,
-)
+from timeveil.web.forms import Draft, Form, cards, columns_of, fields, grouped, plain, read_form, typed_roles
 from timeveil.web.guard import form_of
 from timeveil.web.places import Places, fingerprint
 from timeveil.web.work import Task, Workshop
@@ -82,16 +72,17 @@ class DraftPages:
     def _saved(self, name: str) -> Draft:
         """What a saved job states, to publish again; its paths must be below the root, too."""
         path = self.places.inside(name)
-        source = self.places.source(near(Path(self.places.name(path)), str(load_toml(path).get("in", ""))))
-        task = self.workshop.start("saved", {"job": self.places.name(path)})
-        task.wait(60)
-        if task.state != "done":
-            error = {"message": "the job could not be read", "hint": "try again", **task.error}
-            raise ParameterError(error["message"], hint=error["hint"], code="bad-job")
-        draft = Draft(source, **task.result)
-        draft.asked, draft.values = draft.command, self.places.parameters(draft.table, draft.values)
-        draft.form = {name: draft.values[name] for name in FILE_FORM if name in draft.values}
-        return draft
+        source = self.places.source(near(path, str(load_toml(path).get("in", ""))))  # before it is read
+        run = read_job(path)
+        if run.service or run.roles is None:
+            message = "this job works on a release or on a stream in service, not on a table"
+            raise ParameterError(message, hint="run it on the command line with `timeveil run`")
+        columns = dict(role_values(run.roles)) | {"series": list(run.roles.series)}
+        paths = {"out": run.out, "ledger": run.ledger}
+        files = {name: path and os.path.relpath(path, self.places.root) for name, path in paths.items()}
+        values = self.places.parameters(run.table, dict(run.values))
+        form, command = {n: values[n] for n in FILE_FORM if n in values}, run.table.command
+        return Draft(source, form, command, command, columns, values, files={**files, "format": run.format})
 
     # --- 2 columns --------------------------------------------------------------------------------------
     def columns(
@@ -107,21 +98,14 @@ class DraftPages:
             return progress(task, "Reading the table", draft=draft.about)
         survey, cells = task.result, None
         if request.path_params.get("values"):
-            file_form = {name: draft.form.get(name) for name in FILE_FORM}
-            values = self._task(draft, "values", {"source": draft.source, "form": file_form})
+            values = self._task(draft, "values", {"source": draft.source, "form": draft.form})
             values.wait(20)
             cells = values.result
         role_of = dict[str, str]()
         for role, names in (draft.columns or survey["roles"]).items():
             role_of |= dict.fromkeys([names] if isinstance(names, str) else names, role)
-        chosen = [role_of.get(column["name"], "drop") for column in survey["columns"]]
-        if typed:
-            chosen = typed_roles(typed, survey["columns"])
-        groups = []
-        for group in alike(survey["columns"]):
-            roles = [chosen[number] for number in group]
-            commonest = max(roles, key=roles.count)
-            groups.append({"columns": group, "role": commonest, "differ": {*roles} != {commonest}})
+        known = [role_of.get(column["name"], "drop") for column in survey["columns"]]
+        chosen = typed_roles(typed, survey["columns"]) if typed else known
         roles_of_method = [*draft.table.needs, *(r for r in draft.table.roles if r not in ("cyclic", "drop"))]
         return self._page(
             "columns.html",
@@ -131,7 +115,7 @@ class DraftPages:
             roles={column["name"]: role for column, role in zip(survey["columns"], chosen, strict=True)},
             known={role: Columns.table()[role].meaning for role in (*roles_of_method, "drop")},
             commands=cards(draft.table.command),
-            groups=groups,
+            groups=grouped(survey["columns"], chosen),
             cells=cells,
             cyclic=list(CYCLIC) if "cyclic" in draft.table.roles else [],
             chosen_cyclic=(typed or draft.columns).get("cyclic", []),
@@ -184,12 +168,10 @@ class DraftPages:
         draft, column = self._draft(request, changing=True), form_of(request).get("column", [""])[0]
         if column not in draft.columns.get("quasi", ()):
             raise ParameterError("this column is not a quasi-identifier", hint="choose one from the list")
-        quasi = [name for name in draft.columns["quasi"] if name != column]
-        draft.columns |= {"quasi": quasi, "drop": [*draft.columns.get("drop", ()), column]}
-        hierarchies = draft.values.get("hierarchies", {})
-        if column in hierarchies:
-            left = {name: how for name, how in hierarchies.items() if name != column}
-            draft.values |= {"hierarchies": left}
+        draft.columns["quasi"].remove(column)
+        if draft.columns.setdefault("drop", []) != REST:
+            draft.columns["drop"].append(column)
+        draft.values.get("hierarchies", {}).pop(column, None)
         return to(f"/draft/{draft.id}/risk")
 
     # --- 4 promise --------------------------------------------------------------------------------------
@@ -233,7 +215,7 @@ class DraftPages:
             "limits": fields(LIMITS.values(), explored),
             "choices": list(draft.table.explored),
             "explored": {"name": "", "settings": "", **explored},
-            "usual": ranges(draft),
+            "usual": f"2..{4 * draft.all_values[draft.table.explored[0]]}",
         }
         if not explored:
             return self._page("tradeoff.html", draft, **data)

@@ -6,7 +6,7 @@ is its help. What a form sends is read as the command line would read it.
 
 import re
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -100,20 +100,9 @@ def cards(chosen: str) -> list[dict[str, Any]]:
     ]
 
 
-def ranges(draft: Draft) -> dict[str, str]:
-    """A range to try for each parameter, around its usual value."""
-    usual = {**required_values(draft.table), **draft.values}
-    ranges = {}
-    for name in draft.table.explored:
-        line = draft.table.table()[name]
-        middle = usual.get(name, line.example)
-        low = max(line.range.at_least, 2) if line.kind == "whole" else middle / 4
-        ranges[name] = f"{low:g}..{middle * 4:g}" if isinstance(middle, int | float) and middle else "2..10"
-    return ranges
-
-
-def _field(declared: Parameter, value: Any, wrong: Iterable[str]) -> dict[str, Any]:
+def _field(declared: Parameter, values: Mapping[str, Any], wrong: Iterable[str]) -> dict[str, Any]:
     """How a parameter is shown in a form, with its value."""
+    value = values.get(declared.name, None if declared.required else declared.default)
     control = "textarea" if declared.kind in _LISTS else _CONTROLS.get(declared.kind, "text")
     if declared.can_be_off and control == "number":
         control = "text"
@@ -138,8 +127,7 @@ def fields(
     lines: Collection[Parameter], values: Mapping[str, Any], wrong: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
     """The controls of several parameters."""
-    usual = {line.name: None if line.required else line.default for line in lines}
-    return [_field(line, values.get(line.name, usual[line.name]), wrong) for line in lines]
+    return [_field(line, values, wrong) for line in lines]
 
 
 def read_form(lines: Iterable[Parameter], form: Form) -> dict[str, Any]:
@@ -195,6 +183,16 @@ def alike(columns: Iterable[Mapping[str, Any]]) -> list[list[int]]:
 
     runs = ([number for number, _ in run] for _, run in groupby(enumerate(columns), likeness))
     return [g for run in runs for g in ([run] if len(run) >= LEAST_INSTANTS else [[n] for n in run])]
+
+
+def grouped(columns: Iterable[Mapping[str, Any]], roles: Sequence[str]) -> list[dict[str, Any]]:
+    """What is shown together: the numbers of columns, their commonest role, and whether some differ."""
+    groups = []
+    for group in alike(columns):
+        chosen = [roles[number] for number in group]
+        role = max(chosen, key=chosen.count)
+        groups.append({"columns": group, "role": role, "differ": {*chosen} != {role}})
+    return groups
 
 
 def typed_roles(form: Form, columns: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from timeveil.domain.parameter import Parameter
 from timeveil.errors import InputError, ParameterError
 from timeveil.folder.signoff import ENDING, sign_off, sign_offs
 from timeveil.jobs.query import Question
@@ -84,7 +83,7 @@ class ReleasePages:
         decisions = [] if not ledger else sign_offs(self.places.root / ledger, task.result["hash"])
         data: dict[str, Any] = {"folder": folder, "ledger": ledger, "result": task.result}
         data["form"] = fields(lines, {})
-        data["knowledge"] = fields(_knowledge(model), {}) if ledger else []
+        data["knowledge"] = fields(adversary_of(model).table().values(), {}) if ledger else []
         written = (self.places.root / folder).stat().st_mtime
         ledgers = [str(entry["path"]) for entry in near if entry["kind"] == "ledger"]
         data["ledgers"] = sorted(ledgers, key=lambda p: abs((self.places.root / p).stat().st_mtime - written))
@@ -100,8 +99,8 @@ class ReleasePages:
     def attack(self, request: Request) -> Response:
         """An attack by somebody who knows more, or less, than usual."""
         folder, ledger = self._folder(request)
-        task = self._judgement(folder, ledger)
-        asked = read_form(_knowledge(task.result["model"]), form_of(request))
+        model = self._judgement(folder, ledger).result["model"]
+        asked = read_form(adversary_of(model).table().values(), form_of(request))
         back = judged(folder, ledger)
         return self._ask("attack", {"folder": folder, "ledger": ledger, "question": asked, "back": back})
 
@@ -169,14 +168,6 @@ class ReleasePages:
         paths = [self.places.root / name for name in (folder, ledger, *files) if name]
         version = "|".join(fingerprint(path) for path in paths if path.exists())
         return self.workshop.ensure(kind, {"folder": folder, "ledger": ledger}, version)
-
-
-def _knowledge(model: str) -> list[Parameter]:
-    """What somebody may know who attacks a release of the model; what has several forms is text."""
-    lines = dict(adversary_of(model).table())
-    for name in lines.keys() & {"tolerance", "values"}:
-        lines |= {name: replace(lines[name], kind="text", default=str(lines[name].default), optional=False)}
-    return list(lines.values())
 
 
 def _nothing(task: Task, back: str, draft: Draft | None) -> Page:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import timeveil as tv
-from timeveil.domain.run import Run, role_values
-from timeveil.errors import ParameterError, safe_to_show, spell
+from timeveil.domain.run import Run
+from timeveil.errors import safe_to_show, spell
 from timeveil.models import adversary_of, method_of, part, tables
 
 PREVIEW, MOST_COLUMNS, MOST_CHARACTERS = 8, 12, 60
@@ -35,19 +35,6 @@ def run_of(request: Mapping[str, Any]) -> Run:
     return Run(table, source, roles, values, **{"out": "DIR", **files})
 
 
-def saved(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
-    """What a saved job states, as a draft has it."""
-    from timeveil.jobs.request import read_job
-
-    run = read_job(Path(request["job"]))
-    if run.service or run.roles is None:
-        message = "this job works on a release or on a stream in service, not on a table"
-        raise ParameterError(message, hint="run it on the command line with `timeveil run`")
-    columns = dict(role_values(run.roles)) | ({"series": list(run.roles.series)} if run.roles.series else {})
-    files = {name: getattr(run, name) for name in ("out", "ledger", "format")}
-    return {"command": run.table.command, "columns": columns, "values": dict(run.values), "files": files}
-
-
 def survey(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     """The columns of a table with proposed roles."""
     return tv.suggest(request["source"], command=request["command"], **request["form"]).as_dict()
@@ -58,14 +45,9 @@ def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     from timeveil.reading.sources import Form, open_source
 
     source = open_source(request["source"], Form(**request["form"]))
-    cells: dict[str, list[str]] = {name: [] for name in source.names}
-    for batch in source.batches(source.names):
-        for row in batch.slice(0, PREVIEW - len(cells[source.names[0]])).to_pylist():
-            for name, cell in row.items():
-                cells[name].append(_cell(cell))
-        if len(cells[source.names[0]]) >= PREVIEW:
-            break
-    return cells
+    batch = next(iter(source.batches(source.names)), None)
+    rows = [] if batch is None else batch.slice(0, PREVIEW).to_pylist()
+    return {name: [_cell(row[name]) for row in rows] for name in source.names}
 
 
 def risk(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
@@ -110,7 +92,7 @@ def publish(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
     say({"written": True})
     _progress(say)("attacking", 0.85)
     result = {"holds": True, "model": run.model, **outcome.explanation.as_dict(), **_head(outcome.release)}
-    return {**result, **_judged(outcome.release, outcome.ledger)}
+    return {**result, **_attacked(outcome.release, outcome.ledger)}
 
 
 def _head(release: Any) -> dict[str, Any]:
@@ -133,33 +115,18 @@ def _cell(cell: Any) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
 
 
-def _judged(release: Any, ledger: Any) -> dict[str, Any]:
-    """The attack before and after, and the loss."""
+def _attacked(release: Any, ledger: Any, **knowledge: Any) -> dict[str, Any]:
+    """The attack before and after by somebody who knows this, and what the release costs."""
     from timeveil.judging import gather
 
-    evidence = gather(release, ledger)
-    loss = part(release.manifest["model"], "words").loss_summary(tv.measure(evidence))
-    return {"attack": _attacked(evidence), "loss": _shown(loss)}
-
-
-def _attacked(evidence: Any, **knowledge: Any) -> dict[str, Any]:
-    """What somebody finds out who knows this."""
-    release = evidence.release
-    model = release.manifest["model"]
+    evidence, model = gather(release, ledger), release.manifest["model"]
     words, pictures = part(model, "words"), part(model, "words.pictures")
     adversary = adversary_of(model).typed(knowledge, release.manifest) if knowledge else None
     breach: Any = tv.attack(evidence, None, adversary)
     unit = [release.manifest["time"]["unit"] or "second"] if model == "time" else []
     picture = pictures.attack_picture(breach, *unit) if hasattr(pictures, "attack_picture") else None
-    return {**_shown(words.attack_summary(breach, release)), "svg": picture and picture.svg(1)}
-
-
-def attack(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
-    """The attack by somebody who knows what the question says."""
-    from timeveil.judging import gather
-
-    evidence = gather(tv.open_release(request["folder"]), tv.open_ledger(request["ledger"]))
-    return {"attack": _attacked(evidence, **request["question"]), "remarks": []}
+    attack = {**_shown(words.attack_summary(breach, release)), "svg": picture and picture.svg(1)}
+    return {"attack": attack, "loss": _shown(words.loss_summary(tv.measure(evidence)))}
 
 
 def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
@@ -183,7 +150,7 @@ def judge(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
         result |= {**_head(release), "columns": [column["name"] for column in release.manifest["columns"]]}
         if ledger is not None:
             _progress(say)("attacking", 0.5)
-            result |= _judged(release, ledger)
+            result |= _attacked(release, ledger)
     return result
 
 
@@ -195,6 +162,12 @@ def query(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     release = tv.open_release(request["folder"])
     text, data = Question(**request["question"]).answer(release, remarks.append)
     return {"text": text, "numbers": data, "remarks": remarks}
+
+
+def attack(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
+    """What somebody finds who knows what the question says."""
+    release, ledger = tv.open_release(request["folder"]), tv.open_ledger(request["ledger"])
+    return {**_attacked(release, ledger, **request["question"]), "remarks": []}
 
 
 def compare(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
@@ -216,7 +189,7 @@ def report(request: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 TASKS: Mapping[str, Callable[[Mapping[str, Any], Say], dict[str, Any]]] = {
     task.__name__: task
-    for task in (saved, survey, values, risk, explore, publish, judge, query, attack, compare, report)
+    for task in (survey, values, risk, explore, publish, judge, query, attack, compare, report)
 }
 
 

@@ -234,7 +234,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
         with raising(error, on=ValueError):
             knowledge["tolerance"] = float(options.get("tolerance", 0))
         values = options.get("values", "all")
-        if values == "none":
+        if values in ("none", None):
             knowledge["values"] = None
             if "tolerance" in options:
                 raise ParameterError(
@@ -244,7 +244,7 @@ class SeriesAdversary(AnyAdversary["SeriesBreach"]):
         instants = manifest["series"]["instants"]
         if "pattern_of" in options:
             knowledge["pattern_of"] = columns_named(options["pattern_of"], instants)
-        if values not in ("all", "none"):
+        if values not in ("all", "none", None):
             knowledge["values"] = int(values) if values.isdecimal() else columns_named([values], instants)
         return cls(**knowledge)
 
