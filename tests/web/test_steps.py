@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from tests.postgres import database
 from tests.web.browsing import Browser, token
@@ -383,3 +384,17 @@ def test_series_are_attacked_by_some_instants(browser: Browser, root: Path) -> N
     assert "the pattern" in browser.send("/attack", values="none", pattern="on")
     browser.get("/judge/loads-published?ledger=loads.ledger")
     assert "That did not work" in browser.send("/attack", values="none")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_values_are_shown_when_they_are_asked_for(tmp_path: Path, ending: str) -> None:
+    table = clinic_visits(rows=100)
+    {"csv": pyarrow.csv.write_csv, "parquet": pyarrow.parquet.write_table}[ending](
+        table, tmp_path / f"visits.{ending}"
+    )
+    browser = Browser(tmp_path)
+    draft = opened(browser, f"visits.{ending}")
+    first = [str(cell) for cell in table["exam"].to_pylist()[:8]]
+    assert " · ".join(first) not in browser.page.text
+    assert " · ".join(first) in browser.get(f"{draft}/columns/values")
+    browser.close()

@@ -30,6 +30,7 @@ F = TypeVar("F", bound=Callable[..., Problem])
 REQUIRED: Any = object()  # the default of a parameter that has none
 OFF = "off"
 LARGEST = 2**63 - 1  # where a range names no other end: files store 64 bits
+WRITTEN = 10**50  # no sentence names an end beyond it
 _KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "flag", str: "text", Literal: "choice"}
 _KINDS |= {tuple: "names", list: "list", Mapping: "mapping"}
 
@@ -47,7 +48,7 @@ class Range(NamedTuple):
 
     def __str__(self) -> str:
         start = "" if self.at_least == -math.inf else f"{self.at_least:,}"
-        end = "" if self.at_most >= LARGEST else f"{self.at_most:,}"
+        end = "" if self.at_most == LARGEST or self.at_most > WRITTEN else f"{self.at_most:,}"
         end = end if self.below == math.inf else f"below {self.below:,}"
         if self.above > -math.inf:
             last = end if self.below < math.inf else f"up to {end}"

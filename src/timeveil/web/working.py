@@ -21,7 +21,7 @@ from timeveil.domain.run import Run
 from timeveil.errors import safe_to_show, spell
 from timeveil.models import adversary_of, method_of, part, tables
 
-PREVIEW, MOST_COLUMNS, MOST_CHARACTERS = 8, 12, 60
+PREVIEW, MOST_COLUMNS, SHOWN, MOST_CHARACTERS = 8, 14, 6, 60
 Say = Callable[[Mapping[str, Any]], None]
 
 
@@ -45,7 +45,7 @@ def values(request: Mapping[str, Any], _say: Say) -> dict[str, Any]:
     from timeveil.reading.sources import Form, open_source
 
     source = open_source(request["source"], Form(**request["form"]))
-    batch = next(iter(source.batches(source.names)), None)
+    batch = next((batch for batch in source.batches(source.names) if batch.num_rows), None)
     rows = [] if batch is None else batch.slice(0, PREVIEW).to_pylist()
     return {name: [_cell(row[name]) for row in rows] for name in source.names}
 
@@ -99,7 +99,7 @@ def _head(release: Any) -> dict[str, Any]:
     """Some rows of each table of a release, without the middle of many columns; the first may be coarsest."""
     tables = []
     for name, whole in release.tables.items():
-        middle = whole.column_names[MOST_COLUMNS // 2 : -MOST_COLUMNS // 2]
+        middle = whole.column_names[SHOWN:-SHOWN] if whole.num_columns > MOST_COLUMNS else []
         table, caption = whole.drop_columns(middle), f"Some rows of the table {name}"
         caption += f", without the {len(middle):,} columns from {middle[0]} to {middle[-1]}" if middle else ""
         step = max(1, table.num_rows // PREVIEW)
