@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import Granularity
-from timeveil.calendar.timeline import Ticks, Timeline
+from timeveil.calendar.timeline import Timeline
 from timeveil.domain.arrays import Codes, Ints
 from timeveil.domain.relation import Relation
 from timeveil.domain.stored import BATCH_ROWS, PrivateFolder, Stored
@@ -101,11 +101,8 @@ class DuckDBEvents(SqlEvents):
         self._duckdb.run(f"CREATE VIEW every_row AS SELECT file_row_number AS row, {selected} FROM {file}")
         super().__init__(relation, self._duckdb)
 
-    def observe(self, base: Ticks) -> Ints:
-        self._parted_for = None
-        return super().observe(base)
-
     def _count_cells(self) -> str:
+        self._parted_for = None  # parts have the granules of another base
         return ""  # nothing asks for cells yet
 
     def _observed(self, _cells: str) -> Ints:

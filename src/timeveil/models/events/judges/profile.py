@@ -139,18 +139,18 @@ def profile(
 
 
 def _risk(name: str, k: int, groups: Visits, rows_of_person: Ints) -> GranularityRisk:
-    people = groups.people
+    people, visitor = groups.people, groups.person[groups.owner]
     crowds = people[groups.cell]
-    alone, below = (np.count_nonzero(np.bincount(groups.owners[crowds < least])) for least in (2, k))
+    alone, below = (np.count_nonzero(np.bincount(visitor[crowds < least])) for least in (2, k))
     return GranularityRisk(
         granularity=name,
         groups=len(groups.rows),
-        smallest_group=int(groups.people.min()) if len(groups.rows) else 0,
+        smallest_group=int(people.min()) if len(people) else 0,
         claimed_by_rows=int(groups.rows.min()) if len(groups.rows) else 0,
         people_unique=int(alone),
         people_below_k=int(below),
         share_below_k=int(below) / max(len(rows_of_person), 1),
-        rows_below_k=int(groups.rows[groups.people < k].sum()),
+        rows_below_k=int(groups.rows[people < k].sum()),
         rows_in_gaps=int(rows_of_person.sum() - groups.rows.sum()),
     )
 

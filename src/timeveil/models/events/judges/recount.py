@@ -191,11 +191,6 @@ class Visits:
         """The different people of each cell."""
         return np.bincount(self.cell, minlength=len(self.rows))
 
-    @property
-    def owners(self) -> Ints:
-        """Who each visit is by."""
-        return self.person[self.owner]
-
     def at(self, firsts: Codes) -> Visits:
         """The visits to the granules of a coarser granularity; what is in one of its gaps is left out."""
         granule, cell, owner = firsts.take(self.time), self.cell, self.owner
