@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import pairwise
-from math import inf
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
@@ -24,9 +23,7 @@ _DISTINCT_SIZES = 12  # up to so many have a bar each; more are counted in range
 _COLUMNS = 60  # at most this many columns fit side by side; more are added up
 _WIDEST, _NUMBERED = 46, 22  # width of a column at most, and from which on it has room for its number
 _BOX, _LAYER, _BETWEEN, _AROUND = 30.0, 66.0, 26.0, 28.0
-_SWEEPS = 80
 _NOTE = "dashed: with gaps, some times are in no granule"
-_Node = str | tuple[str, str, int]  # a granularity's name, or the way point of a line in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,21 +251,26 @@ def order_picture(granularities: Iterable[Granularity]) -> Picture:
     """The finer-than order of granularities: coarser ones above, a line to each directly coarser."""
     order = Order(granularities)
     coarser = {g.name: [h.name for h in order.directly_coarser(g)] for g in order.granularities}
-    rows, lines = _layers(coarser)
-    nodes = [node for row in rows for node in row]
-    sizes = {node: svg.text_width(node) + 28 if isinstance(node, str) else 0.0 for node in nodes}
-    x = _positions(rows, lines, sizes)
-    left = min((x[node] - size / 2 for node, size in sizes.items()), default=0.0) - _AROUND
-    right = max((x[node] + size / 2 for node, size in sizes.items()), default=0.0) + _AROUND
-    width, height = right - left, 2 * _AROUND + _BOX + _LAYER * (max(len(rows), 1) - 1)
-    y = {node: _AROUND + _BOX / 2 + depth * _LAYER for depth, row in enumerate(rows) for node in row}
-    body = [svg.path([(x[node] - left, y[node]) for node in points], "link") for points in lines]
-    # Boxes are drawn over the ends of lines.
+    row, column = _grid(coarser)
+    sizes = {name: svg.text_width(name) + 28 for name in coarser}
+    # A column is as wide as its widest box.
+    x, right = dict[str, float](), _AROUND
+    for number in range(1 + max(column.values(), default=-1)):
+        names = [name for name in coarser if column[name] == number]
+        widest = max(sizes[name] for name in names)
+        x |= dict.fromkeys(names, right + widest / 2)
+        right += widest + _BETWEEN
+    top = {name: _AROUND + _LAYER * row[name] for name in coarser}
+    width, height = right - _BETWEEN + _AROUND, _AROUND + _BOX + max(top.values(), default=_AROUND)
+    body = []
+    for low, high in ((low, high) for low, highs in coarser.items() for high in highs):
+        # Sideways just above the finer one, between two rows, and then straight up to the coarser one.
+        ends = (x[low], top[low]), (x[high], top[low] - _LAYER + _BOX), (x[high], top[high] + _BOX)
+        body.append(svg.path(ends, "link"))
     for g in order.granularities:
-        middle, size = x[g.name] - left, sizes[g.name]
         kind = "stripe1 edge" if g.has_gaps else "stripe1"
-        body.append(svg.rect(middle - size / 2, y[g.name] - _BOX / 2, size, _BOX, kind))
-        body.append(svg.text(middle, y[g.name] + 4.5, g.name, "strong", "middle"))
+        body.append(svg.rect(x[g.name] - sizes[g.name] / 2, top[g.name], sizes[g.name], _BOX, kind))
+        body.append(svg.text(x[g.name], top[g.name] + _BOX / 2 + 4.5, g.name, "strong", "middle"))
     if any(g.has_gaps for g in order.granularities):
         body.append(svg.text(_AROUND, height, _NOTE, "soft"))
         width, height = max(width, 2 * _AROUND + svg.text_width(_NOTE)), height + 24
@@ -277,46 +279,25 @@ def order_picture(granularities: Iterable[Granularity]) -> Picture:
     return Picture("Which granularity is finer than which", description, height, tuple(body), width)
 
 
-def _layers(coarser: Mapping[str, list[str]]) -> tuple[list[list[_Node]], list[list[_Node]]]:
-    """Rows from the top, each node right below the lowest that is coarser, and the nodes of each line.
+def _grid(coarser: Mapping[str, list[str]]) -> tuple[dict[str, int], dict[str, int]]:
+    """Row and column of each name: right below the lowest that is coarser, and near those that are.
 
-    A line has a way point in each row that it passes, so that it goes between boxes.
+    A name has its column for itself down to the row above the last that is directly finer, so that no box is
+    on a line to it.
     """
-    depth: dict[str, int] = {}
+    row: dict[str, int] = {}
     # The sorter names a granularity after all those that are coarser.
     for name in TopologicalSorter(coarser).static_order():
-        depth[name] = 1 + max((depth[high] for high in coarser[name]), default=-1)
-    rows: list[list[_Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for name in coarser:
-        rows[depth[name]].append(name)
-    lines: list[list[_Node]] = []
-    for low, high in ((low, high) for low, highs in coarser.items() for high in highs):
-        way_points = [(low, high, row) for row in range(depth[low] - 1, depth[high], -1)]
-        for point in way_points:
-            rows[point[-1]].append(point)
-        lines.append([low, *way_points, high])
-    return rows, lines
-
-
-def _positions(
-    rows: list[list[_Node]], lines: list[list[_Node]], sizes: Mapping[_Node, float]
-) -> dict[_Node, float]:
-    """The middle of each node: rows in turn are pulled to the mean of their neighbours, without overlap."""
-    neighbours: dict[_Node, list[_Node]] = {node: [] for node in sizes}
-    for low, high in (pair for line in lines for pair in pairwise(line)):
-        neighbours[low].append(high)
-        neighbours[high].append(low)
-    x = {node: 100.0 * rank for row in rows for rank, node in enumerate(row)}
-    for sweep in range(_SWEEPS):
-        for row in rows if sweep % 2 else rows[::-1]:
-            centres = {node: fmean(x[other] for other in neighbours[node] or [node]) for node in row}
-            row.sort(key=centres.__getitem__)
-            edge = -inf
-            for node in row:
-                x[node] = max(centres[node], edge + sizes[node] / 2)
-                edge = x[node] + sizes[node] / 2 + _BETWEEN
-            # Pushing to the right moved the row; on average it stays where it was wanted.
-            moved = fmean(x[node] - centres[node] for node in row)
-            for node in row:
-                x[node] -= moved
-    return x
+        row[name] = 1 + max((row[high] for high in coarser[name]), default=-1)
+    last = {
+        name: max((row[low] - 1 for low in coarser if name in coarser[low]), default=row[name])
+        for name in row
+    }
+    column: dict[str, int] = {}
+    taken: list[int] = []  # the last row that is taken, by column
+    for name in sorted(coarser, key=row.__getitem__):
+        wanted = fmean([column[high] for high in coarser[name]] or [0])
+        free = [number for number, below in enumerate([*taken, -1]) if below < row[name]]
+        column[name] = min(free, key=lambda number: abs(number - wanted))
+        taken[column[name] : column[name] + 1] = [last[name]]
+    return row, column
