@@ -338,21 +338,19 @@ def test_profile(cli: Cli) -> None:
     assert said.out == dedent(
         """\
         visits.csv -> what `zip` and `day` reveal to an outsider
+
+        time by    people alone  in groups under 2  share of people  smallest group  in rows  groups
+        unchanged             6                  6            100 %               1        1      12
+        week                  0                  0              0 %               2      3 !       4
+
+        --k 2 --recode  bits lost per row  alone by 1 visit  2 visits  3 visits
+        global                          0               0 %       0 %       0 %
+        tiling                          0               0 %       0 %       0 %
+        refined                         0               0 %       0 %       0 %
+        local                           0               0 %       0 %       0 %
+
         12 rows of 6 people: a median of 2 rows per person, 3 at most.
-
-                   people  in groups  share of  smallest  counted
-        time by     alone    under 2    people     group  in rows  groups
-        unchanged       6          6     100 %         1        1      12
-        week            0          0       0 %         2      3 !       4
-        ! counting rows instead of people would overstate the smallest group
-
-                        bits lost  singled out by
-        --k 2 --recode    per row         1 visit  2 visits  3 visits
-        global                  0             0 %       0 %       0 %
-        tiling                  0             0 %       0 %       0 %
-        refined                 0             0 %       0 %       0 %
-        local                   0             0 %       0 %       0 %
-
+        ! marks where counting rows, not people, would overstate the smallest group.
         not yet 2-anonymous: 6 of 6 people are in a group of fewer than 2.
         """
     )

@@ -31,7 +31,7 @@ from timeveil.jobs.request import (
 from timeveil.jobs.typed import plain_roles
 from timeveil.models import method_of, tables
 from timeveil.models.events.parameters import EventParameters
-from timeveil.page.wording import aligned, cell, counted, numbered, people, quoted, share, wrapped
+from timeveil.page.wording import aligned, counted, numbered, people, quoted, share, wrapped
 
 
 def _profiled(name: str) -> Parameter:
@@ -63,24 +63,7 @@ def profile(output: Output, **typed: Any) -> int:
     run = run_to_profile(typed["source"], typed)
     with output.progress() as progress:
         risk, page = profile_run(run, progress)
-    lines = page.lines(output.width)
-    if isinstance(risk, tv.Profile):
-        from timeveil.models.events.words import profile_lines
-
-        width, recode = output.width, f"--k {risk.k} --recode"
-        heads = [
-            ("", "bits lost", "singled out by", "", ""),
-            (recode, "per row", "1 visit", "2 visits", "3 visits"),
-        ]
-        losses = [
-            (way.recode, cell("bits", way.bits), *map(share, way.singled_out.values())) for way in risk.ways
-        ]
-        ways = aligned([*heads, *losses]) if losses else []
-        if risk.ways_left_out:
-            ways = wrapped(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.", width)
-        rows, verdict = (wrapped(sentence, width) for sentence in page.sentences)
-        lines = [*wrapped(page.title, width), *rows, "", *profile_lines(risk), "", *ways, "", *verdict]
-    output.result("\n".join(lines), risk.as_dict())
+    output.result("\n".join(page.lines(output.width)), risk.as_dict())
     return 0 if risk.safe else VIOLATED
 
 

@@ -9,8 +9,7 @@ import tempfile
 from dataclasses import replace
 from inspect import Parameter as Argument
 from pathlib import Path
-from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +23,7 @@ from timeveil.domain.run import DRY_RUN, NOT_WRITTEN, Files, Run
 from timeveil.errors import ParameterError, raising
 from timeveil.jobs.request import read_job, read_question, run_from_options, service_table
 from timeveil.models.events.parameters import EventParameters
-from timeveil.page.wording import aligned, counted, numbered, people, share
+from timeveil.page.wording import aligned, counted, numbered, share
 
 if TYPE_CHECKING:
     from timeveil.jobs.publish import Outcome
@@ -35,7 +34,7 @@ NO_LEDGER = (
     "No ledger was written, so `measure` and `attack` cannot judge this release, `verify` and `report` check "
     "only what a recipient can see, and you cannot look up who is in it. --ledger keeps one."
 )
-_K, _SHOWN = 5, frozenset({"minute", "hour", "day", "week", "month", "quarter", "year"})
+_K, _SHOWN = 5, ("day", "week", "month", "quarter")
 _VISITS = Roles(
     respondent="patient", time="taken_at", quasi=("zip",), sensitive=("result",), keep=("exam",), drop="rest"
 )
@@ -243,6 +242,7 @@ def demo(
 
     from timeveil.datasets import clinic_visits
     from timeveil.jobs.publish import publish
+    from timeveil.models.events import words
     from timeveil.models.events.words.pictures import attack_picture
     from timeveil.reading.files import temporary_file_error, translate_os_errors
 
@@ -259,7 +259,10 @@ def demo(
     run = Run(EventParameters, source, _VISITS, {"k": _K, "suppress": 0.01}, out=release, ledger=ledger)
     try:
         pyarrow.csv.write_csv(clinic_visits(rows=5_000, seed=0), source)
-        output.print(_risk_page(cast("tv.Profile", tv.profile(tv.read(source, _VISITS), _K))))
+        risk: Any = tv.profile(tv.read(source, _VISITS), _K, _SHOWN)
+        page = words.profile_summary(risk, "visits.csv", ["zip", "taken_at"])
+        start = "A clinic wants to publish a year of exams, all made up. How coarse must time be?\n"
+        output.print("\n".join([start, *page.lines(output.width), "", ""]))
         outcome = publish(run)
         breach = tv.attack(tv.open_release(release), outcome.ledger, tv.Adversary())
         (folder / "attack.svg").write_text(attack_picture(breach).svg(), encoding="utf-8")
@@ -268,23 +271,8 @@ def demo(
         begin()
         raise
     output.print(_release_page(outcome, output.width))
-    output.print(_attack_page(breach, outcome.release, folder))
+    output.print(_attack_page(breach, outcome.release, folder, output.width))
     return 0 if outcome.verdict else 1
-
-
-def _risk_page(risk: tv.Profile) -> str:
-    from timeveil.models.events.words import profile_lines
-
-    alone = risk.as_it_stands.people_unique
-    table = indent("\n".join(profile_lines(risk, _SHOWN)), "  ")
-    return f"""\
-A clinic wants to publish a year of exams:
-{risk.rows:,} rows of {people(risk.people)}, all made up. Without names, someone who knows
-a zip code and the time of a visit still finds {alone:,} of them. How coarse must time be?
-
-{table}
-
-"""
 
 
 def _release_page(outcome: Outcome, width: int) -> str:
@@ -298,25 +286,14 @@ def _release_page(outcome: Outcome, width: int) -> str:
     return "\n".join([start, *steps, "", "What a recipient sees:", *(f"  {row}" for row in rows), "", ""])
 
 
-def _attack_page(breach: tv.Breach, release: tv.Release, folder: Path) -> str:
-    from timeveil.models.events.words import attack_summary, candidate_ranges
+def _attack_page(breach: tv.Breach, release: tv.Release, folder: Path, width: int) -> str:
+    from timeveil.models.events.words import attack_summary
 
-    def bar(part: float) -> str:
-        return "█" * max(round(part * 24), 1 if part else 0)
-
-    rows = [("candidates", "original", "", "release", "")]
-    for label, before, after in candidate_ranges(breach):
-        rows.append((label, bar(before), share(before), bar(after), share(after)))
-    chart = indent("\n".join(aligned(rows, left=5)), "  ")
-    exposure = "\n".join(attack_summary(breach, release).limits)
+    title = "Attacked by someone who knows a zip code and the time of one visit:"
+    page = replace(attack_summary(breach, release), title=title)
+    lines = "\n".join(page.lines(width))
     return f"""\
-Attacked by someone who knows a zip code and the time of one visit; how many people fit:
-{chart}
-  Over all visits, {share(breach.pinned_before)} of the people had a single candidate, now \
-{share(breach.pinned_after)}; chance of a guess: {share(breach.before.worst)}, now {share(breach.worst)}
-
-What it does not protect:
-{exposure}
+{lines}
 
 Look around in {folder}, or in the browser with `timeveil serve --root {folder}`:
   visits.csv     the table it began with

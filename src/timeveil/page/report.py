@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib.resources import files
-from itertools import groupby
+from itertools import groupby, zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -84,17 +84,23 @@ class Table:
     words: int = 1
 
     def lines(self, width: int = WIDTH) -> list[str]:
-        """The rows as text; where the last column is words, it is wrapped."""
+        """The rows as text; a last column of words is wrapped, or else heads where room is short."""
         rows = [tuple(map(_shown, row)) for row in (self.head, *self.rows)]
         if self.words < len(self.head):
-            return aligned(rows, left=self.words)
+            lines = aligned(rows, left=self.words)
+            if max(map(len, lines)) <= width:
+                return lines
+            columns = ((head, max(map(len, cells), default=1)) for head, *cells in zip(*rows, strict=True))
+            upward = (reversed(wrapped(head, size)) for head, size in columns)
+            heads = list(zip_longest(*upward, fillvalue=""))[::-1]
+            return aligned([*heads, *rows[1:]], left=self.words)
         # The last column gets what the others leave of the width.
         used = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1])
-        lines: list[tuple[str, ...]] = []
+        texts: list[tuple[str, ...]] = []
         for *cells, last in rows:
             first, *more = wrapped(last, max(width - used, _NARROWEST)) or [""]
-            lines += [(*cells, first), *((*("" for _ in cells), line) for line in more)]
-        return aligned(lines, left=self.words)
+            texts += [(*cells, first), *((*("" for _ in cells), line) for line in more)]
+        return aligned(texts, left=self.words)
 
     def text(self, width: int = WIDTH) -> list[str]:
         return [*wrapped(f"{_shown(self.caption)}:", width), *self.lines(width)]
@@ -348,6 +354,7 @@ class Summary:
     limits: Sequence[str] = ()
     examples: Sequence[str] = ()
     picture: Picture | None = None
+    ways: Table | None = None
 
     def lines(self, width: int = WIDTH, *, examples: bool = False) -> list[str]:
         """The page as lines of text, private examples only on request."""
@@ -356,7 +363,8 @@ class Summary:
             table = self.table.lines(width - 3) if self.table else []
             return [*numbered(sentences, width), *([""] if table else []), *(f"   {line}" for line in table)]
         lines = [*wrapped(self.title, width), ""]
-        lines += [*self.table.lines(width), ""] if self.table else []
+        for shown in filter(None, (self.table, self.ways)):
+            lines += [*shown.lines(width), ""]
         lines += [line for sentence in self.sentences for line in wrapped(sentence, width)]
         if examples and self.examples:
             lines += ["", "Anyone could have computed these groups from the true counts (private):"]

@@ -24,11 +24,11 @@ from timeveil.models.events.judges.protected import promise_of
 from timeveil.models.events.parameters import CHOICES, FUNCTION, Adversary, EventParameters
 from timeveil.models.events.words.pictures import attack_picture, granularity_picture, size_picture
 from timeveil.page import templates
-from timeveil.page.charts import bar_chart, candidate_shares, range_names
+from timeveil.page.charts import bar_chart
 from timeveil.page.report import Summary, Table
 from timeveil.page.svg import RISK
 from timeveil.page.templates import Attempt, ReleaseFacts, attack_table, risk_table
-from timeveil.page.wording import aligned, counted, joined, name, people, percent, quoted, share
+from timeveil.page.wording import cell, counted, joined, name, people, percent, quoted
 
 CHEAP_ROWS = 1_000_000  # above this many rows, a run does not look into every group
 SAMPLE = 2_000  # people who are tried by outsiders other than the one that the promise covers
@@ -269,30 +269,6 @@ def span(width: float, unit: str) -> str:
     return f"{number:.3g} {label if number != 1 else label[:-1]}"
 
 
-def profile_lines(profile: Profile, granularities: frozenset[str] | None = None) -> list[str]:
-    """The risk of a table as it is, and at each granularity, or at some of them."""
-    rows = [
-        ("", "people", "in groups", "share of", "smallest", "counted", ""),
-        ("time by", "alone", f"under {profile.k}", "people", "group", "in rows", "groups"),
-    ]
-    for level in (profile.as_it_stands, *profile.granularities):
-        if granularities is None or level is profile.as_it_stands or level.granularity in granularities:
-            overstated = "" if level.claimed_by_rows == level.smallest_group else " !"
-            numbers = (level.people_unique, level.people_below_k, level.smallest_group, level.groups)
-            alone, below, smallest, groups = map("{:,}".format, numbers)
-            claimed, part = f"{level.claimed_by_rows:,}{overstated}", share(level.share_below_k)
-            rows.append((level.granularity, alone, below, part, smallest, claimed, groups))
-    legend = "! counting rows instead of people would overstate the smallest group"
-    return [*aligned(rows), *([legend] if any("!" in row[5] for row in rows) else [])]
-
-
-def candidate_ranges(breach: Breach) -> list[tuple[str, float, float]]:
-    """Share of people, before and after, by their number of candidates, those out of reach first."""
-    edges, before, after = candidate_shares(breach, breach.k)
-    unreached = ("out of reach", breach.before.out_of_reach, breach.after.out_of_reach)
-    return [unreached, *zip(range_names(edges), before, after, strict=True)]
-
-
 def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary:
     """Who is unique at which granularity, in a table, sentences and a picture."""
     k, spread, levels = risk.k, risk.rows_per_person, (risk.as_it_stands, *risk.granularities)
@@ -308,10 +284,23 @@ def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary
             f"not yet {k}-anonymous: {risk.as_it_stands.people_below_k:,} of {people(risk.people)} are in a "
             f"group of fewer than {k}."
         )
-    head = ("time by", "people alone", f"in groups under {k}", "share of people", "smallest group", "groups")
-    numbers = ("granularity", "people_unique", "people_below_k", "share_below_k", "smallest_group", "groups")
-    cells = [[getattr(level, number) for number in numbers] for level in levels]
-    table = Table("Who would be found if only the person were left out", head, cells)
+    numbers = ("granularity", "people_unique", "people_below_k", "share_below_k", "smallest_group")
+    marks = [" !" if level.claimed_by_rows != level.smallest_group else "" for level in levels]
+    cells = [
+        (*(getattr(level, number) for number in numbers), f"{level.claimed_by_rows:,}{mark}", level.groups)
+        for level, mark in zip(levels, marks, strict=True)
+    ]
+    head = ("time by", "people alone", f"in groups under {k}", "share of people", "smallest group")
+    caption = "Who would be found if only the person were left out"
+    table, sentences, ways = Table(caption, (*head, "in rows", "groups"), cells), [rows], None
+    if any(marks):
+        sentences.append("! marks where counting rows, not people, would overstate the smallest group.")
+    if risk.ways:
+        head = (f"--k {k} --recode", "bits lost per row", "alone by 1 visit", "2 visits", "3 visits")
+        lost = [(way.recode, cell("bits", way.bits), *way.singled_out.values()) for way in risk.ways]
+        ways = Table("What each way to recode loses, and whom known visits single out", head, lost)
+    elif risk.ways_left_out:
+        sentences.append(f"Ways of recoding (--recode) are left out: {risk.ways_left_out}.")
     picture = bar_chart(
         f"People in a group of fewer than {k}",
         "Share of people, if times were published as they are or at a granularity.",
@@ -321,7 +310,7 @@ def profile_summary(risk: Profile, source: str, known: Sequence[str]) -> Summary
         strong=risk.as_it_stands.granularity,
     )
     title = f"{source} -> what {quoted(known)} reveal to an outsider"
-    return Summary([rows, verdict], table, title, picture=picture)
+    return Summary([*sentences, verdict], table, title, picture=picture, ways=ways)
 
 
 def public(f: Facts) -> dict[str, Any]:
