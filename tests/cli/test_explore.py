@@ -54,7 +54,8 @@ def test_a_sweep(cli: Cli, name: str) -> None:
 
 def test_the_page(cli: Cli) -> None:
     said = cli(f"{VISITS} --k 2..4 --max-risk 0.4")
-    table = said.out.split("\n\n")[1].splitlines()
+    wrapped, *table = said.out.split("\n\n")[1].splitlines()
+    assert wrapped.split() == ["window"]  # "window error" has no room on one line
     assert table[0].split()[:3] == ["k", "granularity", "groups"]
     assert [line.split()[0] for line in table[1:]] == ["2", "3"]
     assert table[2].endswith("<- best within limits")
