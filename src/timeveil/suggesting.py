@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from timeveil.calendar.civil import DAY, UNITS
 from timeveil.domain.arrays import Floats
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.domain.lines import FileForm
 from timeveil.domain.parameter import Parameters, literal
 from timeveil.domain.roles import Roles
@@ -60,7 +60,7 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(PlainData):
     """The roles of all columns, and the command that fits the table, each with its reason.
 
     `values` are parameters that follow from the columns, such as hierarchies of quasi-identifiers, and `form`
@@ -76,7 +76,6 @@ class Suggestion:
     form: Mapping[str, Any] = field(default_factory=dict)
 
     ALSO: ClassVar = ("named as roles",)
-    as_dict = as_dict
 
     @property
     def named(self) -> dict[str, Any]:

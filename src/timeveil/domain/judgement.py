@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 MOST_SHOWN = 3  # violations that a verdict prints
 
 
-class Shown:
-    """What has a representation in notebooks; how it looks is decided where tables and pictures are made."""
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        # By name, when a notebook asks: what is shown is made by layers above this one.
-        html: str = import_module("timeveil.report.notebook").html(self)
-        return html
-
-
 def as_dict(self: Any) -> dict[str, Any]:
     """The result as plain data: dicts, lists, text and numbers.
 
@@ -49,6 +38,24 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+class PlainData:
+    """A result that can be had as plain data."""
+
+    __slots__ = ()
+    as_dict = as_dict
+
+
+class Shown(PlainData):
+    """What has a representation in notebooks; how it looks is decided where tables and pictures are made."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        # By name, when a notebook asks: what is shown is made by layers above this one.
+        html: str = import_module("timeveil.report.notebook").html(self)
+        return html
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +131,3 @@ class Verdict(Shown):
         lines += [f"  {violation.message}" for violation in self.violations[:MOST_SHOWN]]
         more = len(self.violations) - MOST_SHOWN
         return "\n".join([*lines, *([f"  and {more:,} more"] if more > 0 else [])])
-
-    as_dict = as_dict

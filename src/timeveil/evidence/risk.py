@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.domain.judgement import Shown, as_dict
+from timeveil.domain.judgement import PlainData, Shown
 from timeveil.domain.release import Release
 from timeveil.evidence.codes import distinct_pairs, ranked
 from timeveil.evidence.published import Evidence, columns_of
@@ -46,7 +46,7 @@ def shares_by_value(value: Ints, chosen: Flags) -> Floats:
     return np.bincount(value, chosen, len(having))[often] / having[often]
 
 
-class Chances:
+class Chances(PlainData):
     """The chance of a right guess about each person tried."""
 
     __slots__ = ()
@@ -120,8 +120,6 @@ class Risk(Chances):
     def chance(self) -> Floats:
         return np.where(self.candidates > 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
 
-    as_dict = as_dict
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior(Chances):
@@ -150,17 +148,14 @@ class Posterior(Chances):
     def only(self, mask: Flags) -> Posterior:
         return Posterior(self.chance[mask], self.weight[mask])
 
-    as_dict = as_dict
-
 
 @dataclass(frozen=True, slots=True)
-class ColumnRisk:
+class ColumnRisk(PlainData):
     """Whether a column reads as a time, and the share of its rows with a value that only one person has."""
 
     is_time: bool
     sole: float
     stands_out: bool
-    as_dict = as_dict
 
 
 def column_risks(evidence: Evidence) -> dict[str, ColumnRisk]:

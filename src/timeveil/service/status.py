@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.domain.wording import counted
 from timeveil.errors import BundleError, ParameterError, TimeveilError, raising
 from timeveil.folder.opening import stream_folder
@@ -30,7 +30,7 @@ _ENDING = ".prom"
 
 
 @dataclass(slots=True)
-class Tally:
+class Tally(PlainData):
     """What one run did, in numbers.
 
     `left` files may still be written and wait for the next run. `unmoved` files are bad, and could not be
@@ -51,7 +51,6 @@ class Tally:
     records: int | None = None
     rejected: int = 0
     closed: bool = False
-    as_dict = as_dict
 
     @property
     def clean(self) -> bool:
@@ -88,7 +87,7 @@ class StreamStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class Status(PlainData):
     """A state file in numbers; `source` and `feed` are of a broker that records come from.
 
     Of the feed, `records` came, `rejected` ones are in quarantine, `held` ones are of open slots, and
@@ -138,8 +137,6 @@ class Status:
                 "or the window is too small for how unevenly values arrive."
             )
         return warnings
-
-    as_dict = as_dict
 
 
 def status(state: Path) -> Status:

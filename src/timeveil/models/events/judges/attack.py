@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from timeveil.calendar.axis import instants
 from timeveil.domain.arrays import Flags, Ints
-from timeveil.domain.judgement import as_dict
 from timeveil.errors import ParameterError
 from timeveil.evidence.codes import Codes, all_zero, distinct, example_of, fold, narrow, ranked
 from timeveil.evidence.risk import ColumnRisk, Exposure, Risk, column_risks
@@ -86,8 +85,6 @@ class Breach(Exposure):
     def share_above_one_in_k(self) -> float:
         """Share of people named correctly from the release with a chance above 1/k."""
         return self.share_above(1 / self.k)
-
-    as_dict = as_dict
 
 
 def attack(evidence: Evidence, adversary: Adversary | None = None) -> Breach:

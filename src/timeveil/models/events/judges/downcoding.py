@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeveil.domain.arrays import Ints
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.evidence.checks import Findings
 from timeveil.evidence.codes import distinct_pairs, fold, ranked
 from timeveil.models.events.evidence import Evidence, observed
@@ -22,7 +22,7 @@ GROUPS, DRAWS = 100, 64
 
 
 @dataclass(frozen=True, slots=True)
-class Downcoding:
+class Downcoding(PlainData):
     """What is undone of the labels, in bits a row, and of how many rows, in shares of all published ones.
 
     A cell is a combination of quasi-identifiers at a time that occurs in the original; the outsider is
@@ -37,8 +37,6 @@ class Downcoding:
     bits: float
     undone: float
     bits_of_missing: float
-
-    as_dict = as_dict
 
 
 def downcoding(evidence: Evidence) -> Downcoding | None:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.arrays import Floats, Ints
-from timeveil.domain.judgement import Shown, as_dict
+from timeveil.domain.judgement import Shown
 from timeveil.evidence.codes import align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import withheld_by
@@ -72,8 +72,6 @@ class Loss(Shown):
     def bits_per_row(self) -> float:
         """Information that a published row loses on average, over all columns."""
         return sum(self.bits.values())
-
-    as_dict = as_dict
 
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:

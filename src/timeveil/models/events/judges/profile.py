@@ -16,7 +16,7 @@ from timeveil.calendar.granularity import Granularity
 from timeveil.calendar.timeline import at_least
 from timeveil.domain.arrays import Ints
 from timeveil.domain.guarantee import KAnonymity
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.domain.wording import counted
@@ -60,7 +60,7 @@ class GranularityRisk:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Way(PlainData):
     """What a row would lose, in bits, with one way to `recode`, and whom known visits would single out.
 
     `singled_out` has, by the number of visits that are known, the share of people with a single candidate.
@@ -70,11 +70,9 @@ class Way:
     bits: float
     singled_out: Mapping[str, float]
 
-    as_dict = as_dict
-
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(PlainData):
     """The risk of a table, unchanged and at every granularity.
 
     `rows_incomplete` lack the respondent or the time and are in no other count. `rows_per_person` has the
@@ -100,7 +98,6 @@ class Profile:
         return not self.as_it_stands.rows_below_k
 
     safe = already_anonymous
-    as_dict = as_dict
 
 
 def profile(

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from timeveil.domain.arrays import Ints, Words
-from timeveil.domain.judgement import as_dict
 from timeveil.evidence.risk import Exposure, Risk
 from timeveil.models.patterns.evidence import Evidence
 from timeveil.models.patterns.evidence.boxes import Channels, channels_of
@@ -105,8 +104,6 @@ class PatternBreach(Exposure):
     def exposed(self) -> dict[str, float]:
         """Share of people in small groups, before and after."""
         return {"before": self.exposed_before, "after": self.exposed_after}
-
-    as_dict = as_dict
 
 
 def attack(evidence: Evidence, adversary: PatternAdversary | None = None) -> PatternBreach:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.domain.judgement import Shown, as_dict
+from timeveil.domain.judgement import Shown
 from timeveil.domain.release import Release
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
@@ -72,8 +72,6 @@ class PatternLoss(Shown):
     def alternative(self, way: str) -> PatternError | None:
         """One of them by its name: `without people`, `without patterns`, `series table`."""
         return next((error for error in self.alternatives if error.way == way), None)
-
-    as_dict = as_dict
 
 
 def measure(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Ledger, Release
 from timeveil.evidence import risk
@@ -35,7 +35,7 @@ class KnownItems:
 
 
 @dataclass(frozen=True, slots=True)
-class PatternProfile:
+class PatternProfile(PlainData):
     """What true counts would reveal.
 
     `patterns` have the support that is asked for. From their counts follow `small_groups` of fewer than k
@@ -59,7 +59,6 @@ class PatternProfile:
         return self.small_groups == 0
 
     safe = already_safe
-    as_dict = as_dict
 
 
 def profile(relation: Relation, values: Mapping[str, Any]) -> PatternProfile:

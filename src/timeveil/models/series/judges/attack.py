@@ -22,7 +22,6 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.domain.judgement import as_dict
 from timeveil.errors import InputError
 from timeveil.evidence.codes import align, column_of, distinct_pairs, encode
 from timeveil.evidence.published import columns_of, promised
@@ -99,8 +98,6 @@ class SeriesBreach(Exposure):
     def share_above_one_in_p(self) -> float:
         """Share of people whose row is named with a chance above the promised one."""
         return self.share_above(1 / self.p)
-
-    as_dict = as_dict
 
 
 def attack(evidence: Evidence, adversary: SeriesAdversary | None = None) -> SeriesBreach:

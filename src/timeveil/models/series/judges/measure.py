@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.domain.judgement import Shown, as_dict
+from timeveil.domain.judgement import PlainData, Shown
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import ABSENT, Evidence
@@ -39,7 +39,7 @@ _CELLS, _KINDS = 1 << 21, 5
 
 
 @dataclass(frozen=True, slots=True)
-class QueryError:
+class QueryError(PlainData):
     """How far off the answers to `queries` random questions of one kind are.
 
     `mean` and `median` are of the relative error of the count. Where the answer is a set of rows, `recall` is
@@ -54,8 +54,6 @@ class QueryError:
     precision: float | None = None
     recall: float | None = None
     answered: float | None = None
-
-    as_dict = as_dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +97,6 @@ class SeriesLoss(Shown):
     def query_error(self, kind: str) -> QueryError | None:
         """The error of one kind of question, if it could be asked."""
         return next((error for error in self.query_errors if error.kind == kind), None)
-
-    as_dict = as_dict
 
 
 def measure(evidence: Evidence, *, queries: int, seed: int, progress: Progress = silent) -> SeriesLoss:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from timeveil.domain.arrays import Floats, Ints
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.errors import ParameterError
@@ -40,7 +40,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesProfile:
+class SeriesProfile(PlainData):
     """How many series are alone with the values at some instants, by number of instants and precision.
 
     `left_out` series have gaps.
@@ -60,7 +60,6 @@ class SeriesProfile:
         return all(each.below_k == 0 for each in self.known)
 
     safe = already_anonymous
-    as_dict = as_dict
 
 
 def profile(relation: Relation, values: Mapping[str, Any]) -> SeriesProfile:

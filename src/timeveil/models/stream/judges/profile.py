@@ -12,7 +12,7 @@ import numpy as np
 
 from timeveil.calendar.catalogue import granularity
 from timeveil.calendar.granularity import Granularity
-from timeveil.domain.judgement import as_dict
+from timeveil.domain.judgement import PlainData
 from timeveil.domain.relation import Relation
 from timeveil.domain.release import Release
 from timeveil.evidence import risk
@@ -38,7 +38,7 @@ class Eligibility:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamProfile:
+class StreamProfile(PlainData):
     """How many slots of a stream are l-diverse as they are, for each l.
 
     `rows_incomplete` lack a time or a sensitive value. `certain` is the share of records whose value is
@@ -62,7 +62,6 @@ class StreamProfile:
         return all(each.slots == self.slots for each in self.by_l if each.l == self.l)
 
     safe = already_diverse
-    as_dict = as_dict
 
 
 def profile(relation: Relation, values: Mapping[str, Any]) -> StreamProfile:
