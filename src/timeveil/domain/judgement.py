@@ -58,6 +58,25 @@ class Shown(PlainData):
         return html
 
 
+class Losses(Shown):
+    """What a release lost: of so many rows, records or series some were withheld, and others less exact."""
+
+    __slots__ = ()
+    rows: int
+    suppressed: int
+    bits: Mapping[str, float]
+
+    @property
+    def suppressed_share(self) -> float:
+        """Share of all rows, records or series that were withheld."""
+        return self.suppressed / max(self.rows + self.suppressed, 1)
+
+    @property
+    def bits_per_row(self) -> float:
+        """Information that a published one loses on average, over all columns."""
+        return sum(self.bits.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number computed from a release: the best guess, and bounds that the truth is always within.

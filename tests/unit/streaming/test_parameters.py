@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import timeveil as tv
-from timeveil.models.stream.method.settings import costs_from
+from timeveil.models.stream.method.settings import Costs
 from timeveil.models.stream.parameters import StreamParameters, costs_from_text
 
 ROLES = tv.Roles(time="day", sensitive=["value"])
@@ -141,9 +141,7 @@ def test_times_a_million_slots_apart_are_refused() -> None:
 
 
 def test_costs_are_exact() -> None:
-    costs = costs_from(
-        StreamParameters(l=2, window=3, move_cost=[0, 0.1, 0.3, 0.6], withhold_cost={"a": 0.7})
-    )
+    costs = Costs(StreamParameters(l=2, window=3, move_cost=[0, 0.1, 0.3, 0.6], withhold_cost={"a": 0.7}))
     assert costs.unit == Fraction(1, 10)
     assert costs.move[:4] == (0, 1, 3, 6)
     assert (costs.of_value("a"), costs.of_value("b")) == (7, 6)
@@ -151,13 +149,13 @@ def test_costs_are_exact() -> None:
 
 
 def test_a_table_of_costs_goes_on_with_its_last_step() -> None:
-    costs = costs_from(StreamParameters(l=2, window=2, jitter=3, move_cost=[0, 1, 3]))
+    costs = Costs(StreamParameters(l=2, window=2, jitter=3, move_cost=[0, 1, 3]))
     assert costs.move == (0, 1, 3, 5, 7, 9, 11, 13)
     assert costs.of_distance(9) == 17
 
 
 def test_costs_that_are_no_fractions_keep_the_conditions() -> None:
-    costs = costs_from(StreamParameters(l=2, window=7, move_cost=lambda d: d**1.5))
+    costs = Costs(StreamParameters(l=2, window=7, move_cost=lambda d: d**1.5))
     steps = [b - a for a, b in zip(costs.move, costs.move[1:], strict=False)]
     assert steps == sorted(steps)
     assert min(steps) > 0
@@ -177,7 +175,7 @@ def test_the_costs_of_withholding_may_differ_by_value() -> None:
 
 @pytest.mark.parametrize("step", [0.1, 0.3, 0.7, 1.1, 2.5])
 def test_what_rounding_leaves_breaks_no_condition(step):
-    costs = costs_from(StreamParameters(l=2, window=7, move_cost=lambda d: step * d))
+    costs = Costs(StreamParameters(l=2, window=7, move_cost=lambda d: step * d))
     steps = [after - before for before, after in pairwise(costs.move)]
     assert steps == sorted(steps)
     assert steps[-1] <= 1.000001 * steps[0]
@@ -189,5 +187,5 @@ def test_a_cost_is_typed_as_a_name_or_as_numbers(text: str, costs: Any) -> None:
 
 
 def test_a_ledger_names_the_values_that_have_a_cost_of_their_own() -> None:
-    costs = costs_from(StreamParameters(l=2, window=3, withhold_cost={"flu": 9}))
+    costs = Costs(StreamParameters(l=2, window=3, withhold_cost={"flu": 9}))
     assert costs.as_facts(["flu", "cold"]) == {"withhold_cost": {"flu": 9.0}}

@@ -4,7 +4,8 @@ Each part is computed when first needed, and once. The slot that a record belong
 time; where it was published is what the ledger lists.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
 from functools import cached_property
 
 import numpy as np
@@ -32,28 +33,33 @@ LEDGER_FAULTS = {
 """What shows that a ledger belongs to another release, by the name of the fact."""
 
 
-@dataclass(frozen=True, slots=True)
 class Buckets:
     """The buckets of both tables, in order of (slot, number).
 
     `rows` is the number of rows that the table `data` has in a bucket. `owner`, `value` and `often` are the
     entries of the table `sensitive`: a bucket's index, a value, and how many of its records have it. `size`
-    is the sum of a bucket's counts, and `listed` marks the buckets of that table.
+    is the sum of a bucket's counts, `counterfeits` the number of them that no record has, and `listed` marks
+    the buckets of that table.
     """
 
-    slot: Ints
-    number: Ints
-    rows: Ints
-    size: Ints
-    listed: Flags
-    owner: Ints
-    value: Coded
-    often: Ints
-
-    @property
-    def counterfeits(self) -> Ints:
-        """The number of values of each bucket that no record has."""
-        return self.size - self.rows
+    def __init__(self, evidence: Evidence) -> None:
+        release, numbers_of = evidence.release, evidence.line.numbers
+        entries, classes = release.parts["sensitive"], classes_of(release, ["slot", "bucket"])
+        listed, slot = len(column := column_of(entries, "slot")), numbers_of(column)
+        slot = np.concatenate([slot, numbers_of(classes.column(0))])
+        numbers = column_of(entries, "bucket"), classes.column(1)
+        number = np.concatenate([whole_numbers(column) for column in numbers])
+        # One numbering for both tables, in order of (slot, number).
+        owner, count = number_of_pairs(slot, number)
+        example = np.zeros(count, dtype=np.int64)
+        example[owner] = np.arange(len(slot))
+        self.slot, self.number = slot[example], number[example]
+        self.owner, self.often = owner[:listed], whole_numbers(column_of(entries, "count"))
+        self.value = encode_values(column_of(entries, evidence.sensitive_column))
+        self.rows = np.bincount(owner[listed:], np.asarray(classes["rows"]), count).astype(np.int64)
+        self.size = np.bincount(self.owner, self.often, count).astype(np.int64)
+        self.listed = np.bincount(self.owner, minlength=count) > 0
+        self.counterfeits = self.size - self.rows
 
     def index(self, slot: Ints, number: Ints) -> Ints:
         """The index of each (slot, number), which must be a bucket of the release."""
@@ -63,34 +69,42 @@ class Buckets:
         return np.searchsorted(keys, sought)
 
 
-@dataclass(frozen=True, slots=True)
 class Journeys:
     """Per original record where it came from and where it was published.
 
     `origin` is the slot of its time and `noted` the origin that the ledger lists; `slot` is where it was
     published. Each is `NOWHERE` where there is none; `bucket` is -1 there. `value` is the sensitive value,
     `quasi` numbers the quasi-identifiers and `person` the respondents: each record is a person of its own
-    where there is no such column.
+    where there is no such column. `complete` records have a slot, a sensitive value and, where there is such
+    a column, a respondent.
     """
 
-    origin: Ints
-    noted: Ints
-    slot: Ints
-    bucket: Ints
-    value: Coded
-    quasi: Ints
-    person: Ints
-    named: Flags
-
-    @property
-    def published(self) -> Flags:
-        return np.not_equal(self.slot, NOWHERE)
-
-    @property
-    def complete(self) -> Flags:
-        """Records that have a slot, a sensitive value and, where there is such a column, a respondent."""
-        valued: Flags = np.asarray(self.value.values.is_valid())[self.value.codes]
-        return np.not_equal(self.origin, NOWHERE) & valued & self.named
+    def __init__(self, evidence: Evidence) -> None:
+        time, private = evidence.release.manifest["time"], evidence.private
+        axis, roles, data = private.original.clock, private.original.roles, private.original.data
+        if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
+            raise codes.mismatch("the times of the ledger's original are of another kind than the release's")
+        # Anything may go wrong with columns of another table; none of its texts may be quoted.
+        causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
+        error = codes.mismatch("the ledger's original has times and slots of another kind than the release")
+        with raising(error, on=causes):
+            times = column_of(data, str(roles.time))
+            nothing = pa.nulls(len(times), pa.int64())
+            bucket = private.table.column(evidence.unit) if evidence.grouped else nothing
+            columns = [evidence.original_column(name) for name in roles.quasi_columns]
+            self.person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
+            if roles.respondent is not None:
+                respondent = column_of(data, roles.respondent)
+                self.person, named = codes.encode(respondent).codes, np.asarray(respondent.is_valid())
+            self.origin = line_of(evidence.release, times.type).origins(times)
+            self.noted = evidence.line.numbers(private.table.column("origin"))
+            self.slot = evidence.line.numbers(private.table.column("slot"))
+            self.bucket = whole_numbers(bucket)
+            self.value = encode_values(column_of(data, roles.sensitive[0]))
+            self.quasi = fold([(coded.codes, coded.size) for coded in columns], len(times))[0]
+        valued = np.asarray(self.value.values.is_valid())[self.value.codes]
+        self.complete = (self.origin != NOWHERE) & valued & named
+        self.published = self.slot != NOWHERE
 
     @property
     def distance(self) -> Ints:
@@ -172,55 +186,12 @@ class Evidence(LabelledEvidence):
     @cached_property
     def buckets(self) -> Buckets:
         """The buckets of both tables; a missing number or count is -1."""
-        entries, classes = self.release.parts["sensitive"], classes_of(self.release, ["slot", "bucket"])
-        listed, slot = len(column := column_of(entries, "slot")), self.line.numbers(column)
-        slot = np.concatenate([slot, self.line.numbers(classes.column(0))])
-        numbers = column_of(entries, "bucket"), classes.column(1)
-        number = np.concatenate([whole_numbers(column) for column in numbers])
-        # One numbering for both tables, in order of (slot, number).
-        owner, count = number_of_pairs(slot, number)
-        example = np.zeros(count, dtype=np.int64)
-        example[owner] = np.arange(len(slot))
-        often = whole_numbers(column_of(entries, "count"))
-        return Buckets(
-            slot[example],
-            number[example],
-            rows=np.bincount(owner[listed:], np.asarray(classes["rows"]), count).astype(np.int64),
-            size=np.bincount(owner[:listed], often, count).astype(np.int64),
-            listed=np.bincount(owner[:listed], minlength=count) > 0,
-            owner=owner[:listed],
-            value=encode_values(column_of(entries, self.sensitive_column)),
-            often=often,
-        )
+        return Buckets(self)
 
     @cached_property
     def journeys(self) -> Journeys:
         """The journeys of all records, as the ledger lists them."""
-        time, axis = self.release.manifest["time"], self.private.original.clock
-        if (axis.kind, axis.zone, axis.unit) != (time["kind"], time["zone"], time["unit"]):
-            raise codes.mismatch("the times of the ledger's original are of another kind than the release's")
-        roles, data, entries = self.private.original.roles, self.private.original.data, self.private.table
-        # Anything may go wrong with columns of another table; none of its texts may be quoted.
-        causes = (pa.ArrowException, TypeError, ValueError, OverflowError, TimeveilError)
-        error = codes.mismatch("the ledger's original has times and slots of another kind than the release")
-        with raising(error, on=causes):
-            times = column_of(data, str(roles.time))
-            bucket = entries.column(self.unit) if self.grouped else pa.nulls(len(times), pa.int64())
-            columns = [self.original_column(name) for name in roles.quasi_columns]
-            person, named = np.arange(len(times)), np.ones(len(times), dtype=bool)
-            if roles.respondent is not None:
-                respondent = column_of(data, roles.respondent)
-                person, named = codes.encode(respondent).codes, np.asarray(respondent.is_valid())
-            return Journeys(
-                origin=line_of(self.release, times.type).origins(times),
-                noted=self.line.numbers(entries.column("origin")),
-                slot=self.line.numbers(entries.column("slot")),
-                bucket=whole_numbers(bucket),
-                value=encode_values(column_of(data, roles.sensitive[0])),
-                quasi=fold([(coded.codes, coded.size) for coded in columns], len(times))[0],
-                person=person,
-                named=named,
-            )
+        return Journeys(self)
 
     @cached_property
     def alone(self) -> Flags:

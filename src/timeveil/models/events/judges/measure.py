@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from timeveil.calendar.catalogue import fit
 from timeveil.calendar.granularity import Granularity
 from timeveil.domain.arrays import Floats, Ints
-from timeveil.domain.judgement import Shown
+from timeveil.domain.judgement import Losses
 from timeveil.evidence.codes import align, distinct, distinct_pairs, encode, ranked
 from timeveil.evidence.conditions import Conditions
 from timeveil.evidence.risk import withheld_by
@@ -29,7 +29,7 @@ _TIMES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Loss(Shown):
+class Loss(Losses):
     """What the release lost, in plain numbers.
 
     `rows` were published in `groups`; `suppressed` rows were withheld, and `suppressed_people` have no row
@@ -62,16 +62,6 @@ class Loss(Shown):
     windows: int
     window_error_median: float
     window_error_mean: float
-
-    @property
-    def suppressed_share(self) -> float:
-        """Share of all rows that were withheld."""
-        return self.suppressed / max(self.rows + self.suppressed, 1)
-
-    @property
-    def bits_per_row(self) -> float:
-        """Information that a published row loses on average, over all columns."""
-        return sum(self.bits.values())
 
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> Loss:

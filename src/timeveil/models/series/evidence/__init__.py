@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -45,7 +44,6 @@ _SYMBOLS = np.full(256, -1, dtype=np.int16)
 _SYMBOLS[np.frombuffer(LETTERS.encode(), np.uint8)] = np.arange(MOST_LEVELS)
 
 
-@dataclass(frozen=True, slots=True)
 class Published:
     """The rows of a series release, each run of equal ones once.
 
@@ -56,20 +54,47 @@ class Published:
     that of each of its series.
     """
 
-    instants: tuple[str, ...]
-    values: Ints
-    pattern: Ints
-    center: Center
-    own_patterns: bool
-    suppressed: int
-    group: Ints
-    rows: Ints
-    low: Floats
-    high: Floats
-    symbols: Symbols
-    levels: Symbols
-    representation: Representation
-    mean: Floats | None = None
+    def __init__(self, release: Release) -> None:
+        stated = release.manifest["series"]
+        self.instants = instants = tuple(str(name) for name in stated["instants"])
+        parameters = release.manifest.get("parameters", {})
+        self.representation = representation = representation_of(parameters, len(instants))
+        names_of = {"values": instants, "pattern": representation.names(instants)}
+        if any(len(set(names)) < len(names) for names in (instants, *map(stated.get, names_of))):
+            raise ValueError
+        numbers_of = [{name: number for number, name in enumerate(names)} for names in names_of.values()]
+        values, features = (
+            np.array([numbers[name] for name in stated[part]], np.int64)
+            for part, numbers in zip(names_of, numbers_of, strict=True)
+        )
+        self.pattern = np.sort(features)
+        if not representation.of_instants:
+            # Symbols of several instants are published all or none.
+            self.pattern = np.arange(len(instants) * bool(len(features)))
+            if len(features) not in (0, len(names_of["pattern"])):
+                raise ValueError
+        names = [columns_of(release, role) for role in ("low", "high", "mean")]
+        ends = ["lo", "hi", "mean"] if names[2] else ["lo", "hi"]
+        if names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]:
+            raise ValueError
+        numbers, symbols = np.zeros(0, np.int64), np.zeros((0, len(features)), np.int16)
+        bounds = (np.zeros((0, width)) for width in (len(values), len(values), len(names[2])))
+        parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, *bounds, symbols, symbols)]
+        pieces = (_batch_runs(batch, names, len(features)) for batch in release.batches())
+        parts += within_room(release.parts["data"], pieces, rooms=2)
+        sides = [list(side) for side in zip(*parts, strict=True)]
+        parts.clear()
+        # Once more over all batches: a run may continue from one to the next. Joined ones are let go.
+        joined = (np.concatenate(sides.pop(0)) for _ in range(7))
+        self.group, self.rows, low, high, means, symbols, levels = _runs(*joined)
+        # Columns are published in any order of instants; here they are in the order of time.
+        by_value, by_symbol = np.argsort(values), np.argsort(features)
+        self.values, self.low, self.high = values[by_value], low[:, by_value], high[:, by_value]
+        self.symbols, self.levels = symbols[:, by_symbol], levels[:, by_symbol]
+        self.mean = np.where(np.isinf(means), np.nan, means)[:, by_value] if names[2] else None
+        self.center: Center = "median" if stated["center"] == "median" else "mean"
+        self.own_patterns = bool(stated["own_patterns"])
+        self.suppressed = int(release.manifest["counts"]["suppressed"])
 
     @property
     def size(self) -> int:
@@ -171,7 +196,7 @@ class Evidence(LabelledEvidence):
         """The rows of the release; envelopes may be anything."""
         damaged = _damaged("the manifest of this release and its table do not fit each other")
         with raising(damaged, on=(LookupError, TypeError, ValueError, AttributeError, NotImplementedError)):
-            return _read(self.release)
+            return Published(self.release)
 
     @cached_property
     def published(self) -> Published:
@@ -232,57 +257,6 @@ def cell_bounds(symbols: Symbols, levels: Symbols, reach: float) -> Bounds:
 
 
 # The release.
-
-
-def _read(release: Release) -> Published:
-    stated = release.manifest["series"]
-    instants = tuple(str(name) for name in stated["instants"])
-    representation = representation_of(release.manifest.get("parameters", {}), len(instants))
-    names_of = {"values": instants, "pattern": representation.names(instants)}
-    if any(len(set(names)) < len(names) for names in (instants, *map(stated.get, names_of))):
-        raise ValueError
-    numbers_of = [{name: number for number, name in enumerate(names)} for names in names_of.values()]
-    values, features = (
-        np.array([numbers[name] for name in stated[part]], np.int64)
-        for part, numbers in zip(names_of, numbers_of, strict=True)
-    )
-    pattern = np.sort(features)
-    if not representation.of_instants:
-        # Symbols of several instants are published all or none.
-        pattern = np.arange(len(instants) * bool(len(features)))
-        if len(features) not in (0, len(names_of["pattern"])):
-            raise ValueError
-    names = [columns_of(release, role) for role in ("low", "high", "mean")]
-    ends = ["lo", "hi", "mean"] if names[2] else ["lo", "hi"]
-    if names[: len(ends)] != [[f"{name}_{end}" for name in stated["values"]] for end in ends]:
-        raise ValueError
-    numbers, bounds, means = np.zeros(0, np.int64), np.zeros((0, len(values))), np.zeros((0, len(names[2])))
-    symbols = np.zeros((0, len(features)), np.int16)
-    parts: list[tuple[npt.NDArray[Any], ...]] = [(numbers, numbers, bounds, bounds, means, symbols, symbols)]
-    pieces = (_batch_runs(batch, names, len(features)) for batch in release.batches())
-    parts += within_room(release.parts["data"], pieces, rooms=2)
-    sides = [list(side) for side in zip(*parts, strict=True)]
-    parts.clear()
-    # Once more over all batches: a run may continue from one to the next. Joined ones are let go.
-    group, rows, low, high, means, symbols, levels = _runs(*(np.concatenate(sides.pop(0)) for _ in range(7)))
-    # Columns are published in any order of instants; here they are in the order of time.
-    by_value, by_symbol = np.argsort(values), np.argsort(features)
-    return Published(
-        instants=instants,
-        values=values[by_value],
-        pattern=pattern,
-        center="median" if stated["center"] == "median" else "mean",
-        own_patterns=bool(stated["own_patterns"]),
-        suppressed=int(release.manifest["counts"]["suppressed"]),
-        group=group,
-        rows=rows,
-        low=low[:, by_value],
-        high=high[:, by_value],
-        symbols=symbols[:, by_symbol],
-        levels=levels[:, by_symbol],
-        representation=representation,
-        mean=np.where(np.isinf(means), np.nan, means)[:, by_value] if names[2] else None,
-    )
 
 
 def _batch_runs(batch: pa.RecordBatch, names: list[list[str]], width: int) -> tuple[npt.NDArray[Any], ...]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.domain.judgement import PlainData, Shown
+from timeveil.domain.judgement import Losses, PlainData
 from timeveil.domain.wording import Progress, silent
 from timeveil.evidence.risk import withheld_by
 from timeveil.models.series.evidence import ABSENT, Evidence
@@ -57,7 +57,7 @@ class QueryError(PlainData):
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesLoss(Shown):
+class SeriesLoss(Losses):
     """What a series release lost; None where the part was not published.
 
     `value_loss` is the mean over series of the root mean square width of the envelope (eq. 2), over the
@@ -88,11 +88,6 @@ class SeriesLoss(Shown):
     query_errors: tuple[QueryError, ...]
     pattern_loss_by: Mapping[str, float] = field(default_factory=dict)
     bits: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def suppressed_share(self) -> float:
-        """Share of all series that were suppressed."""
-        return self.suppressed / max(self.rows + self.suppressed, 1)
 
     def query_error(self, kind: str) -> QueryError | None:
         """The error of one kind of question, if it could be asked."""

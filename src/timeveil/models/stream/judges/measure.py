@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from timeveil.domain.arrays import Flags, Floats, Ints
-from timeveil.domain.judgement import Shown, as_dict
+from timeveil.domain.judgement import Losses
 from timeveil.evidence.codes import Coded, distinct_pairs, mismatch, ranked
 from timeveil.evidence.risk import shares_by_value
 from timeveil.models.stream.evidence import Evidence, commonest, ineligible_slots, number_of_pairs
@@ -73,7 +73,7 @@ class GroupLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamLoss(Shown):
+class StreamLoss(Losses):
     """What a stream release lost, in plain numbers.
 
     Of `rows` + `suppressed` records, `suppressed` were withheld and `moved` were published later than they
@@ -107,23 +107,15 @@ class StreamLoss(Shown):
     bits: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def bits_per_row(self) -> float:
-        """Information that a published record loses on average, over all columns."""
-        return sum(self.bits.values())
-
-    @property
-    def suppressed_share(self) -> float:
-        """Share of all records that were withheld."""
-        return self.suppressed / max(self.rows + self.suppressed, 1)
-
-    @property
     def moved_share(self) -> float:
         """Share of all records that were moved."""
         return self.moved / max(self.rows + self.suppressed, 1)
 
     def as_dict(self) -> dict[str, Any]:
         """The loss as plain data; packets only where there are some."""
-        return {name: number for name, number in as_dict(self).items() if name != "packets" or self.packets}
+        return {
+            name: number for name, number in Losses.as_dict(self).items() if name != "packets" or self.packets
+        }
 
 
 def measure(evidence: Evidence, *, windows: int, seed: int) -> StreamLoss:

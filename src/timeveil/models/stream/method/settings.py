@@ -100,7 +100,7 @@ def settings_from(roles: Roles, options: StreamParameters) -> Settings:
     k = (options.k or options.l) if options.generalized else None
     promise = LDiversity(options.l, options.protect_slot, recurring, options.forget_after, k)
     seed = secrets.randbits(128) if options.seed is None else options.seed
-    return Settings(roles, options, promise, costs_from(options), hierarchies, seed)
+    return Settings(roles, options, promise, Costs(options), hierarchies, seed)
 
 
 def check_roles(roles: Roles) -> None:
@@ -124,18 +124,35 @@ def refuse_clashes(roles: Roles, reserved: Sequence[str]) -> None:
         raise RolesError(message, hint="rename that column before reading", code="column-clash")
 
 
-@dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs as whole multiples of `unit`.
+    """Costs as whole multiples of `unit`, which are checked.
 
     `move[d]` is mu(d); `withhold` is beta of every value that `withhold_by_value` does not name.
     """
 
-    name: str | tuple[float, ...]
-    move: tuple[int, ...]
-    withhold: int
-    withhold_by_value: Mapping[Any, int]
-    unit: Fraction
+    def __init__(self, options: StreamParameters) -> None:
+        window, stated = options.window, options.withhold_cost
+        moves = _moves(options.move_cost, window, window + options.reach)
+        _check_conditions(moves)
+        named = stated if isinstance(stated, Mapping) else {}
+        by_value = {value: _number(cost, "withhold_cost") for value, cost in named.items()}
+        usual = moves[window] if stated is named or stated is None else _number(stated, "withhold_cost")
+        if min((usual, *by_value.values())) < 0:
+            hint = "use 0 or more, or leave {withhold_cost} out for the cost of moving w slots"
+            raise ParameterError("withhold_cost is negative", hint=hint)
+        # The largest number of which all amounts are multiples, unless that is absurdly fine.
+        amounts = [*moves, usual, *by_value.values()]
+        numerator = math.gcd(*(amount.numerator for amount in amounts)) or 1
+        exact = Fraction(numerator, math.lcm(*(amount.denominator for amount in amounts)))
+        self.unit = unit = max(exact, max(amounts) / FINEST)
+        steps = [round((after - before) / unit) for before, after in pairwise(moves)]
+        # Rounding differences, not sums, keeps C3.
+        self.move = tuple(accumulate((max(step, 1) for step in accumulate(steps, max)), initial=0))
+        # The default must equal mu(w) in units exactly, whatever rounding made of mu.
+        self.withhold = self.move[window] if usual == moves[window] else round(usual / unit)
+        self.withhold_by_value = {value: round(cost / unit) for value, cost in by_value.items()}
+        listed, name = max(window + 1, options.reach), options.move_cost  # as far as a record may come
+        self.name = name if isinstance(name, str) else tuple(float(cost) for cost in moves[:listed])
 
     def of_value(self, value: Any) -> int:
         return self.withhold_by_value.get(value, self.withhold)
@@ -153,37 +170,6 @@ class Costs:
 
     def amount(self, units: int) -> float:
         return float(units * self.unit)
-
-
-def costs_from(options: StreamParameters) -> Costs:
-    """Check costs and bring them to one unit."""
-    window, stated = options.window, options.withhold_cost
-    moves = _moves(options.move_cost, window, window + options.reach)
-    _check_conditions(moves)
-    named = stated if isinstance(stated, Mapping) else {}
-    by_value = {value: _number(cost, "withhold_cost") for value, cost in named.items()}
-    usual = moves[window] if stated is named or stated is None else _number(stated, "withhold_cost")
-    if min((usual, *by_value.values())) < 0:
-        hint = "use 0 or more, or leave {withhold_cost} out for the cost of moving w slots"
-        raise ParameterError("withhold_cost is negative", hint=hint)
-    # The largest number of which all amounts are multiples, unless that is absurdly fine.
-    amounts = [*moves, usual, *by_value.values()]
-    numerator = math.gcd(*(amount.numerator for amount in amounts)) or 1
-    exact = Fraction(numerator, math.lcm(*(amount.denominator for amount in amounts)))
-    unit = max(exact, max(amounts) / FINEST)
-    steps = [round((after - before) / unit) for before, after in pairwise(moves)]
-    # Rounding differences, not sums, keeps C3.
-    move = list(accumulate((max(step, 1) for step in accumulate(steps, max)), initial=0))
-    name = options.move_cost
-    listed = max(window + 1, options.reach)  # as far as a record may come
-    return Costs(
-        name if isinstance(name, str) else tuple(float(cost) for cost in moves[:listed]),
-        tuple(move),
-        # The default must equal mu(w) in units exactly, whatever rounding made of mu.
-        move[window] if usual == moves[window] else round(usual / unit),
-        {value: round(cost / unit) for value, cost in by_value.items()},
-        unit,
-    )
 
 
 def _moves(move_cost: MoveCost, window: int, furthest: int) -> list[Fraction]:
