@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -73,15 +73,11 @@ def _chosen(instants: int, share: float, rng: np.random.Generator) -> tuple[np.n
 
 def _left(known: Published, values: np.ndarray, pattern: np.ndarray) -> Published:
     """What is left when only some instants are published."""
-    return replace(
-        known,
-        values=values,
-        pattern=pattern,
-        low=known.low[:, values],
-        high=known.high[:, values],
-        symbols=known.symbols[:, pattern],
-        levels=known.levels[:, pattern],
-    )
+    left = copy(known)
+    left.values, left.pattern = values, pattern
+    left.low, left.high = known.low[:, values], known.high[:, values]
+    left.symbols, left.levels = known.symbols[:, pattern], known.levels[:, pattern]
+    return left
 
 
 def _mean(evidence: Evidence, share: float, questions: int, draws: int) -> dict[str, Any]:

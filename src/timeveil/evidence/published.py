@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -266,33 +266,27 @@ def check_row_order(
     order.expect(findings, "" if table == "data" else f" of table `{table}`")
 
 
-class CountedRows(NamedTuple):
-    """A release that was read once: combinations of some columns, each with its number of rows.
+class CountedRows:
+    """A release that was read once: combinations of the columns `keys`, each with its number of rows.
 
     `classes` has every combination once. `runs` has those of rows that follow each other, in their order;
-    only with a ledger, whose rows they are compared with. `order` is that of all rows.
+    only with a ledger, whose rows they are compared with. `order` is that of all rows, to be that of `by`.
     """
 
-    classes: pa.Table
-    runs: pa.Table
-    order: RowOrder
+    def __init__(self, evidence: Evidence, keys: Sequence[str], by: Sequence[str]) -> None:
+        release, runs = evidence.release, list[pa.Table]()
+        self.order = RowOrder(schema_of(release).names, by)
 
+        def look(batch: pa.RecordBatch, counts: pa.Table) -> None:
+            rows = np.asarray(counts.column(-1))
+            self.order.push(batch, np.cumsum(rows) - rows, keys)
+            if evidence.ledger is not None:
+                runs.append(counts)
+                size = sum(table.nbytes for table in runs)
+                codes.refuse_beyond_room(release.parts["data"], size // ROOMS_WITH_LEDGER)
 
-def counted_rows(evidence: Evidence, keys: Sequence[str], by: Sequence[str]) -> CountedRows:
-    """The combinations of the columns `keys`, and whether rows are in the order of `by`."""
-    release, runs = evidence.release, list[pa.Table]()
-    order = RowOrder(schema_of(release).names, by)
-
-    def look(batch: pa.RecordBatch, counts: pa.Table) -> None:
-        rows = np.asarray(counts.column(-1))
-        order.push(batch, np.cumsum(rows) - rows, keys)
-        if evidence.ledger is not None:
-            runs.append(counts)
-            size = sum(table.nbytes for table in runs)
-            codes.refuse_beyond_room(release.parts["data"], size // ROOMS_WITH_LEDGER)
-
-    classes = classes_of(release, keys, look=look)
-    return CountedRows(classes, pa.concat_tables([classes.slice(0, 0), *runs]), order)
+        self.classes = classes_of(release, keys, look=look)
+        self.runs = pa.concat_tables([self.classes.slice(0, 0), *runs])
 
 
 class RowOrder:

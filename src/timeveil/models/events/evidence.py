@@ -35,7 +35,7 @@ from timeveil.evidence.codes import (
     plain_type,
     ranked,
 )
-from timeveil.evidence.published import CountedRows, counted_rows, promised, schema_of
+from timeveil.evidence.published import CountedRows, promised, schema_of
 from timeveil.evidence.published import Evidence as ReleaseEvidence
 
 # Bounds of a granule that extends beyond the calendar: far outside any instant, and their difference fits.
@@ -154,7 +154,7 @@ class Evidence(ReleaseEvidence):
     def rows(self) -> CountedRows:
         """Each published (quasi-identifiers, label, start, end, step), by position, with its `rows`."""
         keys = self.columns("quasi", "time", "start", "end", "step")
-        return counted_rows(self, keys, by=[*self.columns("quasi", "start"), *self.columns("time")])
+        return CountedRows(self, keys, by=[*self.columns("quasi", "start"), *self.columns("time")])
 
     @property
     def classes(self) -> pa.Table:

@@ -81,48 +81,38 @@ def slots_of(slot: str | Granularity, axis: TimeAxis) -> Slots:
     return Slots(axis, resolve([slot], axis)[0])
 
 
-@dataclass(frozen=True, slots=True)
 class Arrived:
-    """A table that was read: the numbers of its complete rows, and the slot of each; all sensitive values."""
+    """A table that was read: the numbers of its complete rows, and the slot of each; all sensitive values.
 
-    relation: Relation
-    coded: Coded
-    slots: Slots
-    rows: Ints
-    slot: Ints
+    `incomplete` rows lack a time, a person or a sensitive value.
+    """
 
-    @property
-    def incomplete(self) -> int:
-        """Rows that lack a time, a person or a sensitive value."""
-        return self.relation.rows - len(self.rows)
+    def __init__(self, table: Any, settings: Settings, reader: Reader) -> None:
+        if isinstance(table, Relation):
+            check_roles(table.roles)
+        relation, value_codes = (table, None) if isinstance(table, Relation) else reader.read(table)
+        self.relation, self.coded = _checked(relation, value_codes, settings)
+        self.slots = slots_of(settings.options.slot, self.relation.clock)
+        self.rows = _complete(self.relation, settings)
+        self.incomplete = self.relation.rows - len(self.rows)
+        times = self.relation.table.column(self.relation.time)
+        self.slot = self.slots.index(times.take(pa.array(self.rows)) if self.incomplete else times)
+        if self.slots.end is not None:
+            settings.options.refuse_after(self.slots.end, int(self.slot.max(initial=0)))
+        if settings.options.after:
+            refuse_repetition(self.relation, settings.options, self._is_apart)
 
-
-def arrivals(table: Any, settings: Settings, reader: Reader) -> Arrived:
-    """Read a table of records and find the slot of each."""
-    if isinstance(table, Relation):
-        check_roles(table.roles)
-    relation, value_codes = (table, None) if isinstance(table, Relation) else reader.read(table)
-    relation, coded = _checked(relation, value_codes, settings)
-    slots = slots_of(settings.options.slot, relation.clock)
-    rows = _complete(relation, settings)
-    times = relation.table.column(relation.time)
-    slot = slots.index(times if len(rows) == len(times) else times.take(pa.array(rows)))
-    if slots.end is not None:
-        settings.options.refuse_after(slots.end, int(slot.max(initial=0)))
-
-    def is_apart(ledger: Ledger) -> bool:
+    def _is_apart(self, ledger: Ledger) -> bool:
         """Whether an earlier stream ended before this one begins: a slot is published once."""
+        slots = self.slots
         definition = None if slots.granularity is None else slots.granularity.as_dict()
         before, stated = ledger.original, ledger.facts.get("time", {}).get("slot_definition")
-        if ledger.model != "stream" or before.axis != slots.axis or stated != definition or not len(slot):
+        other = ledger.model != "stream" or before.axis != slots.axis or stated != definition
+        if other or not len(self.slot):
             return False
         ended = slots.index(before.table.column(before.time).drop_null()).max(initial=GAP)
         parameters = ledger.facts["parameters"]
-        return bool(slot.min() > ended + reach_of(parameters) - parameters["window"])
-
-    if settings.options.after:
-        refuse_repetition(relation, settings.options, is_apart)
-    return Arrived(relation, coded, slots, rows, slot)
+        return bool(self.slot.min() > ended + reach_of(parameters) - parameters["window"])
 
 
 def reader_of(roles: Roles, options: StreamParameters) -> Reader:

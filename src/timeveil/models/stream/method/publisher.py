@@ -31,7 +31,7 @@ from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
 from timeveil.models.stream.method.arrivals import (
-    arrivals,
+    Arrived,
     codes_of,
     python_values,
     reader_of,
@@ -110,7 +110,7 @@ def publish_stream(
     """
     settings = settings_from(roles, StreamParameters.from_call(locals()))
     progress("reading", 0.0)
-    arrived, stream = arrivals(table, settings, reader_of(roles, settings.options)), stream_of(settings)
+    arrived, stream = Arrived(table, settings, reader_of(roles, settings.options)), stream_of(settings)
     relation, person = arrived.relation, arrived.relation.roles.respondent
     progress("encoding", 0.3)
     # Stable: within a slot, records stay in the order in which pushing would number them.
@@ -286,7 +286,7 @@ class StreamPublisher:
         """The first half of `push`: what became final by several snapshots may be published together."""
         self._refuse_closed()
         since, max_gap = SINCE.check(since), ServiceParameters.table()["max_gap"].check(max_gap)
-        arrived, last = arrivals(snapshot, self._settings, self._reader), self._stream.last
+        arrived, last = Arrived(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
         if last is not None and self._settings.options.late == "refuse":
             refuse_late(true_slot, last, self._settings.options)
