@@ -29,11 +29,8 @@ class Series:
         with raising(mismatch("a column of the original does not hold numbers"), on=_UNCAST):
             if names:
                 columns = [floats_of(column_of(original.data, name)) for name in names]
-                matrix, of_row, self.instants = (
-                    np.column_stack(columns),
-                    np.arange(original.rows),
-                    tuple(names),
-                )
+                matrix, of_row = np.column_stack(columns), np.arange(original.rows)
+                self.instants = tuple(names)
             else:
                 matrix, of_row, self.instants = _pivoted(original)
         if len(matrix) and fill in ("forward", "linear"):

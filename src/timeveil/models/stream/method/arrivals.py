@@ -114,6 +114,17 @@ class Arrived:
         parameters = ledger.facts["parameters"]
         return bool(self.slot.min() > ended + reach_of(parameters) - parameters["window"])
 
+    def refuse_late(self, last: int, options: StreamParameters) -> None:
+        """Records must not belong to slots that have already arrived."""
+        if len(behind := np.flatnonzero(self.slot <= last)):
+            late, first = len(behind), int(behind[0]) + 1
+            otherwise = 'move late records on with {late="move"}'
+            if options.protect_slot is not None:
+                otherwise = "put late records into the next stream: a packet holds records of one true slot"
+            message = f"{late} records belong to slots that have already arrived, the first in row {first}"
+            hint = f"push whole slots in order, or {otherwise}"
+            raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
+
 
 def reader_of(roles: Roles, options: StreamParameters) -> Reader:
     """Reads tables of records, as a stream needs them."""
@@ -200,18 +211,7 @@ def _complete(relation: Relation, settings: Settings) -> Ints:
     return np.arange(relation.rows) if complete is None else np.flatnonzero(complete)
 
 
-def refuse_late(slot: Ints, last: int, options: StreamParameters) -> None:
-    """Records must not belong to slots that have already arrived."""
-    if len(behind := np.flatnonzero(slot <= last)):
-        late, first, otherwise = len(behind), int(behind[0]) + 1, 'move late records on with {late="move"}'
-        if options.protect_slot is not None:
-            otherwise = "put late records into the next stream: a packet holds records of one true slot"
-        message = f"{late} records belong to slots that have already arrived, the first in row {first}"
-        hint = f"push whole slots in order, or {otherwise}"
-        raise InputError(message, hint=hint, code="late", facts={"late": late, "row": first})
-
-
-def refuse_wide_gap(slot: Ints, after: int | None = None, most: int | None = None) -> None:
+def refuse_gap(slot: Ints, after: int | None = None, most: int | None = None) -> None:
     """Sorted slots must not leave out more than `most` slots in a row, and never a million of them."""
     if len(slot) == 0:
         return

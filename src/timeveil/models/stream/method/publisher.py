@@ -30,14 +30,7 @@ from timeveil.domain.release import Ledger, Release
 from timeveil.domain.roles import Roles
 from timeveil.domain.wording import Progress, silent
 from timeveil.errors import ParameterError
-from timeveil.models.stream.method.arrivals import (
-    Arrived,
-    codes_of,
-    python_values,
-    reader_of,
-    refuse_late,
-    refuse_wide_gap,
-)
+from timeveil.models.stream.method.arrivals import Arrived, codes_of, python_values, reader_of, refuse_gap
 from timeveil.models.stream.method.flow import PacketStream, stream_of
 from timeveil.models.stream.method.placing import Arrivals, Final
 from timeveil.models.stream.method.reposition import Filler
@@ -116,7 +109,7 @@ def publish_stream(
     # Stable: within a slot, records stay in the order in which pushing would number them.
     order = arrived.slot.argsort(kind="stable")
     slots, rows = arrived.slot[order], arrived.rows[order]
-    refuse_wide_gap(slots)
+    refuse_gap(slots)
     codes = codes_of(arrived.coded, stream.values, rows)
     distinct = len(stream.values.names)
     hint = f"use {{l={distinct}}} or less" if distinct >= 2 else "name another {sensitive} column"
@@ -289,7 +282,7 @@ class StreamPublisher:
         arrived, last = Arrived(snapshot, self._settings, self._reader), self._stream.last
         rows, true_slot = typed(arrived, self._settings.roles, self._layout), arrived.slot
         if last is not None and self._settings.options.late == "refuse":
-            refuse_late(true_slot, last, self._settings.options)
+            arrived.refuse_late(last, self._settings.options)
         coded = None if arrived.incomplete or self._held_back else arrived.coded
         if self._held_back is not None:
             rows = pa.concat_tables([self._held_back[0], rows])
@@ -297,10 +290,10 @@ class StreamPublisher:
         self._refuse_spellings(rows, arrived.relation.normal)
         # Late records go to the earliest slot that is open.
         slot = true_slot if last is None else np.maximum(true_slot, last + 1)
-        refuse_wide_gap(np.sort(slot), last)
+        refuse_gap(np.sort(slot), last)
         if max_gap is not None:
             begin = [number for number in (last, since) if number is not None]
-            refuse_wide_gap(np.sort(slot), max(begin, default=None), max_gap)
+            refuse_gap(np.sort(slot), max(begin, default=None), max_gap)
         if len(slot) and self._layout is None:
             self._layout = Layout(self._settings, self._settings.roles, arrived.slots, rows.schema)
         if self._layout is not None:
