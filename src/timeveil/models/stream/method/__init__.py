@@ -8,7 +8,7 @@
 | Level(T) | `timeveil.models.stream.method.reposition.level` | §II.A | how often the commonest value occurs |
 | P_i | `timeveil.models.stream.method.reposition.Slot.counts` | §II.C | what is published in a slot |
 | S_i | `timeveil.models.stream.method.reposition.Slot.withheld` | §II.C | what is withheld of a slot, so far |
-| μ | `timeveil.models.stream.method.settings.Costs.move` | §II.C | what moving by d slots costs |
+| μ | `timeveil.models.stream.method.settings.Costs.of_distance` | §II.C | what moving by d slots costs |
 | β_s | `timeveil.models.stream.method.settings.Costs.of_value` | §II.C | what withholding a record costs |
 | IL | `timeveil.models.stream.judges.measure.information_loss` | eqs. 1, 2 | information loss |
 | the initial solution | `timeveil.models.stream.method.reposition.least_suppression` | §III | as few withheld as possible |
