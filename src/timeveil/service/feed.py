@@ -13,12 +13,14 @@ import re
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from timeveil.calendar.granularity import GAP
 from timeveil.domain.arrays import Ints
@@ -84,9 +86,8 @@ class FeedService(Service):
         self._quarantine = self._state.path.with_name(f"{self._state.path.name}.quarantine")
         self._roles, options = self._parameters.settings.roles, self._parameters.settings.options
         self._columns = Columns(self._roles, self._parameters.stream_by)
-        stated = {name: getattr(options, name) for name in ("zone", "unit", "time_format")}
-        needs = {"needs": ("time",), "slot_numbers": True}
-        self._reading: Any = {"roles": Roles(time=self._roles.time), **needs, **stated}
+        self._reading: Any = {name: getattr(options, name) for name in ("zone", "unit", "time_format")}
+        self._reading |= {"roles": Roles(time=self._roles.time), "needs": ("time",), "slot_numbers": True}
         self._is_guessing = options.time_format is None
         self._bad, self.tally.records = list[Rejected](), 0
         self._harmless = set[Any]()  # sensitive values that do not read as times
@@ -186,9 +187,9 @@ class FeedService(Service):
         origins = picked(origins, rows.column("line").to_numpy())
         return rows.append_column("name", origins["name"]).append_column("raw", origins["raw"])
 
-    def _reject(self, rows: pa.Table, error: TimeveilError) -> None:
-        pairs = zip(rows.column("name").to_pylist(), rows.column("raw").to_pylist(), strict=True)
-        self._bad += [(name, line, error) for name, line in pairs]
+    def _reject(self, rows: pa.Table, numbers: Ints, error: TimeveilError) -> None:
+        bad = picked(rows.select(["name", "raw"]), numbers)
+        self._bad += [(*origin, error) for origin in zip(*bad.to_pydict().values(), strict=True)]
 
     def _placed(self, rows: pa.Table) -> pa.Table:
         """The records that have a slot, with it, their time, and the first slot not yet complete by then."""
@@ -227,40 +228,37 @@ class FeedService(Service):
             numbers[:, tried] = slots.index(column), slots.index(column, self._grace), moments
             self._feed.axis, self._time_type = repr(axis), column.type
 
-        sifted(part, check, lambda bad, error: self._reject(picked(rows, bad), error), alone=True)
+        sifted(part, check, partial(self._reject, rows), alone=True)
 
     def _arrive(self, rows: pa.Table) -> tuple[Published, list[tuple[int, str, bytes]]]:
         """Let records arrive in their order: what became final by them, and those that wait in open slots."""
-        feed, moves_late, before = (
-            self._feed,
-            self._parameters.settings.options.late == "move",
-            self._feed.closed,
-        )
+        feed, before = self._feed, self._feed.closed
+        moves_late = self._parameters.settings.options.late == "move"
         slots, marks, beats = (rows.column(name).to_numpy() for name in ("slot", "mark", "beat"))
         open_slots = np.full(len(slots), GAP)
         first = None
         if before is None:
-            first = min((int(held["slot"].to_numpy().min()) for held in self._held), default=None)
+            first = min((pc.min(held["slot"]).as_py() for held in self._held), default=None)
         # Records one after another that are alike have one fate.
         alike = (np.diff(slots) == 0) & (np.diff(marks) == 0) & (np.diff(beats) == 0)
         for begin, end in pairwise([0, *(np.flatnonzero(~alike) + 1).tolist(), len(slots)]):
             if begin == end:
                 continue
-            slot, mark, run = int(slots[begin]), int(marks[begin]), rows.slice(begin, end - begin)
+            slot, mark, run = int(slots[begin]), int(marks[begin]), np.arange(begin, end)
             is_late = feed.closed is not None and slot <= feed.closed
             gap = 0 if feed.latest is None else slot - feed.latest - 1
             if gap > self._max_gap:
                 most = f"at most {self._max_gap:,} are allowed"
                 message = f"gap of {gap:,} empty slots before the record; {most}"
                 hint = "check for a wrong clock, because all of these slots would become final"
-                self._reject(run, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
+                self._reject(rows, run, InputError(message, hint=hint, code="gap", facts={"gap": gap}))
                 continue
             if beats[begin]:
                 feed.records -= end - begin
             elif is_late and not moves_late:
                 hint = 'raise {close_after} to wait longer, or move late records on with {late="move"}'
                 message = "the record belongs to a slot that is complete"
-                self._reject(run, InputError(message, hint=hint, code="late"))
+                self._reject(rows, run, InputError(message, hint=hint, code="late"))
                 continue
             else:
                 open_slot = slot if not is_late else int(feed.closed or 0) + 1
@@ -274,13 +272,11 @@ class FeedService(Service):
         if rows.num_rows:
             self._held.append(rows)
         final = self._closed_up_to(feed.closed) if feed.closed is not None and feed.closed != before else []
-        waiting = (
-            rows
-            if feed.closed is None
-            else picked(rows, np.flatnonzero(rows["slot"].to_numpy() > feed.closed))
+        complete = GAP if feed.closed is None else feed.closed
+        waiting = picked(
+            rows.select(["slot", "name", "raw"]), np.flatnonzero(rows["slot"].to_numpy() > complete)
         )
-        columns = (waiting.column(name).to_pylist() for name in ("slot", "name", "raw"))
-        return final, list(zip(*columns, strict=True))
+        return final, list(zip(*waiting.to_pydict().values(), strict=True))
 
     def _closed_up_to(self, slot: int) -> Published:
         """Close every open slot up to this one: push its records, and keep those of later ones."""
@@ -302,7 +298,8 @@ class FeedService(Service):
             if names.null_count:
                 message = f"column `{by}`, which separates streams, is null"
                 hint = "fill it in: every record belongs to a stream"
-                self._reject(rows.filter(names.is_null()), InputError(message, hint=hint, code="nulls"))
+                nulls = np.flatnonzero(names.is_null())
+                self._reject(rows, nulls, InputError(message, hint=hint, code="nulls"))
                 rows, names = rows.filter(names.is_valid()), names.drop_null()
             coded = names.dictionary_encode()
             order = np.asarray(coded.indices).argsort(kind="stable")
@@ -310,8 +307,7 @@ class FeedService(Service):
             parts = [picked(rows, part) for part in np.split(order, begins)]
             streams = dict(zip(coded.dictionary.to_pylist(), parts, strict=False))
         for name, part in streams.items():
-            taken = self._taken(name, part)
-            final.append((name, self._publisher(name).publish(taken)))
+            final.append((name, self._publisher(name).publish(self._taken(name, part))))
         return final
 
     def _taken(self, name: str, rows: pa.Table) -> list[Final]:
@@ -337,10 +333,7 @@ class FeedService(Service):
             # On a copy: what is pushed cannot be taken back.
             self._parameters.publisher(name, self._seed, state).push(table.take(pa.array(tried)))
 
-        def reject(numbers: Sequence[int], error: TimeveilError) -> None:
-            self._reject(rows.take(pa.array(numbers)), error)
-
-        accepted = sifted(range(len(rows)), check, reject)
+        accepted = sifted(np.arange(len(rows)), check, partial(self._reject, rows))
         return publisher.take(table.take(pa.array(accepted))) if accepted else []
 
     def _is_taken_alike(self, table: pa.Table) -> bool:

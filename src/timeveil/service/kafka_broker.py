@@ -82,9 +82,9 @@ class _Connection:
             self._consumer = Consumer({**self.settings, **reading, "allow.auto.create.topics": False})
         return self._consumer
 
-    def ends(self, partition: int) -> tuple[int, int]:
+    def ends(self, topic: str, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the one after the last."""
-        at = TopicPartition(self.topic, partition)
+        at = TopicPartition(topic, partition)
         first, end = self.consumer().get_watermark_offsets(at, timeout=_TIMEOUT)
         return first, end
 
@@ -125,7 +125,7 @@ class Records(_Connection):
             self._at, self._next = offsets, offsets if payloads else position
             behind = None
             if not payloads:
-                behind = sum(self.ends(int(partition))[1] - offset for partition, offset in offsets.items())
+                behind = sum(self.ends(self.topic, int(p))[1] - offset for p, offset in offsets.items())
                 if self._refusal:
                     raise refused()
             return Batch(payloads, names, offsets, behind)
@@ -136,7 +136,7 @@ class Records(_Connection):
         if topic.error is not None:
             raise self.failure(topic.error)
         for partition in sorted(topic.partitions):
-            first, _ = self.ends(partition)
+            first, _ = self.ends(self.topic, partition)
             offsets[str(partition)] = position.get(str(partition), first)
             if offsets[str(partition)] < first:
                 raise expired()
@@ -153,8 +153,7 @@ class Slots(_Connection):
             consumer = self.consumer()
             if topic not in consumer.list_topics(timeout=_TIMEOUT).topics:
                 return None
-            at = TopicPartition(topic, 0)
-            first, end = consumer.get_watermark_offsets(at, timeout=_TIMEOUT)
+            first, end = self.ends(topic, 0)
             if end <= first:
                 return None
             consumer.assign([TopicPartition(topic, 0, end - 1)])

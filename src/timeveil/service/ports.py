@@ -215,26 +215,24 @@ class MessageSink:
             hint = "please report it; nothing was published"
             raise BundleError("a slot does not keep its promise", hint=hint, code="not-verified")
         payloads = self._messages(stream, pending, releases, tables)
-        sent = [
-            Sent(name, hashlib.sha256(payload).hexdigest())
-            for name, payload in zip(names, payloads, strict=True)
-        ]
+        digests = [hashlib.sha256(payload).hexdigest() for payload in payloads]
+        slots = list(zip(map(Sent, names, digests), payloads, strict=True))
         last = self._last.pop(stream, None) or self.outlet.last(stream)
         found = names.index(last.slot) + 1 if last is not None and last.slot in names else 0
-        if found and last is not None and last.digest != sent[found - 1].digest:
+        if found and last is not None and last.digest != digests[found - 1]:
             raise self._foreign()
         number, many = found, 1
         while number < len(pending):
-            part = list(zip(sent, payloads, strict=True))[number : number + many]
+            part = slots[number : number + many]
             places = self.outlet.send(stream, part, last)
-            for place in places:
-                last, number = sent[number]._replace(at=place), number + 1
+            for (sent, _), place in zip(part, places, strict=False):
+                last, number = sent._replace(at=place), number + 1
                 step()
             # As long as nothing comes between, ever more are on their way at a time.
             many = 4 * many if len(places) == len(part) else 1
         if last is not None:
             self._last[stream] = last
-        return len(pending) - found, sent[-1].digest
+        return len(pending) - found, digests[-1]
 
     def _messages(
         self, stream: str, pending: list[Pending], releases: list[Release], tables: Mapping[str, pa.Table]

@@ -7,12 +7,10 @@ sure that each line is one record of plain cells, they are read one by one, with
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from timeveil.domain.arrays import Flags, Ints
@@ -60,12 +58,10 @@ class Columns:
                 waiting += [part[:middle], part[middle:]]
                 continue
             table = _numbered(table, np.arange(part.start, part.stop), np.zeros(len(part), np.bool_))
-            if any(column.null_count for column in table.columns):
-                # Whether a cell is null or left out shows when its line is read by itself.
-                complete = reduce(pc.and_, (column.is_valid() for column in table.columns))
-                alone += table.filter(pc.invert(complete)).column("line").to_pylist()
-                table = table.filter(complete)
-            tables.append(table)
+            # Whether a cell is null or left out shows when its line is read by itself.
+            complete = table.drop_null()
+            alone += np.setdiff1d(table["line"], complete["line"], assume_unique=True).tolist()
+            tables.append(complete)
         if alone or not tables:
             tables.append(self._one_by_one(lines, sorted(alone), reject))
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables).sort_by("line")

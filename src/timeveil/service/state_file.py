@@ -211,12 +211,9 @@ class StateFile:
 
     def put_stream(self, name: str, state: bytes, facts: dict[str, Any]) -> int:
         """Keep the state of a stream; its number."""
-        self._rows(
-            "insert into streams (name, state, facts) values (?, ?, ?) on conflict (name) "
-            "do update set state = excluded.state, facts = excluded.facts",
-            *(name, state, json.dumps(facts)),
-        )
-        return int(self._value("select id from streams where name = ?", name))
+        command = """insert into streams (name, state, facts) values (?, ?, ?) on conflict (name)
+        do update set state = excluded.state, facts = excluded.facts returning id"""
+        return int(self._value(command, name, state, json.dumps(facts)))
 
     def looks(self) -> dict[str, tuple[str, int, int]]:
         """Names, sizes and times of the files that were taken, or are copies of one that was."""

@@ -290,12 +290,12 @@ def _served(state: Path, port: str) -> Iterator[None]:
     error = ParameterError(message, hint="use another port, such as {metrics=9464}")
     with raising(error, on=(ValueError, OSError, OverflowError)):
         server = ThreadingHTTPServer(("127.0.0.1", int(port)), Numbers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
 
 
 def as_lines(say: Callable[[str], None]) -> Callable[[str], None]:
