@@ -128,7 +128,7 @@ class DuckDBEvents(SqlEvents):
         self._rows_at = np.diff((np.cumsum(rows) - rows)[heads], append=rows.sum())
 
     def _number_cells(self) -> None:
-        self._table("cells", lookups.CELLS.format(sums=self._sums))
+        self._session.keep("cells", lookups.CELLS.format(sums=self._sums))
         super()._number_cells()
 
     def tally(
@@ -181,9 +181,11 @@ class DuckDBEvents(SqlEvents):
             by = ", ".join(published) or "quasi"
             # How many rows have combinations that come before: rows of one are in one part.
             before = f"sum(rows) OVER (ORDER BY {by}) - sum(rows) OVER (PARTITION BY {by})"
-            self._table("combined", f"SELECT quasi, ({before}) // {PART_ROWS} AS part FROM quasis{joins}")
+            self._session.keep(
+                "combined", f"SELECT quasi, ({before}) // {PART_ROWS} AS part FROM quasis{joins}"
+            )
             rows = "coded JOIN combined USING (quasi) ORDER BY part"
-            self._table("parts", f"SELECT part, row, quasi, {', '.join(columns)} FROM {rows}")
+            self._session.keep("parts", f"SELECT part, row, quasi, {', '.join(columns)} FROM {rows}")
             self._parted_for = wanted
         roles, quasis = self._relation.roles, self._session.table("SELECT * FROM quasis ORDER BY quasi")
         names = [roles.respondent, roles.time, *roles.published[len(self._quasi) :]][: len(columns)]

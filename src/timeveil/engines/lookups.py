@@ -1,4 +1,4 @@
-"""Statements in SQL, and what databases spell in their own ways."""
+"""Statements in SQL, and the lookup tables that they join."""
 
 from collections.abc import Sequence
 

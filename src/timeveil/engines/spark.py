@@ -51,9 +51,11 @@ class SparkEvents(SqlEvents):
         rows = self._cluster.frame("SELECT structure, person, granule FROM events")
         keys = ["structure"] if self._in_one_task else ["structure", "person"]
         self._cluster.define("gathered", rows.repartition(*keys))
-        self._table("gathered_cells", CELLS)
+        self._session.keep("gathered_cells", CELLS)
         names = ", ".join(["structure", *(f"structure.{quasi} AS {quasi}" for quasi in self._quasi)])
-        self._table("quasis", f"SELECT {names} FROM (SELECT DISTINCT structure FROM gathered_cells) AS d")
+        self._session.keep(
+            "quasis", f"SELECT {names} FROM (SELECT DISTINCT structure FROM gathered_cells) AS d"
+        )
         self._are_numbered = False
         return self._observed("gathered_cells")
 
@@ -108,23 +110,19 @@ class SparkEvents(SqlEvents):
         )
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
-        tiers, groups = self._counted([timeline.firsts(granularity)], levels)
-        order = ", ".join([*(f"combination.{quasi} NULLS LAST" for quasi in self._quasi), "first"])
-        numbers = f"row_number() OVER (ORDER BY {order}) - 1 AS number"
-        self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
-        sizes = self._session.row(lookups.SIZES)
+        order = [f"combination.{quasi} NULLS LAST" for quasi in self._quasi]
+        sizes = self._keep_groups(timeline.firsts(granularity), levels, k, order)
         every = f"SELECT *, {self._structure()} AS structure FROM ({self._every_row(timeline.base)}) AS r"
         combination, joins = "every.structure", ""
         if levels:
             combination = "combined.combination"
             joins = f"LEFT JOIN combined ON {self._same('every.structure', 'combined.structure')} "
         columns = ["person", "time", *self._quasi, *self._carried]
-        self._table(
-            "placed",
+        self._place(
             f"SELECT {', '.join(f'every.{c}' for c in columns)}, every.granule, "
             "CASE WHEN number IS NOT NULL THEN 0 END AS step, number "
             f"FROM ({every}) AS every {joins}LEFT JOIN spans ON every.granule = spans.granule "
-            f"LEFT JOIN kept ON {self._same(combination, 'kept.combination')} AND kept.first = spans.f0",
+            f"LEFT JOIN kept ON {self._same(combination, 'kept.combination')} AND kept.first = spans.f0"
         )
         return self._as_published(timeline, [(granularity, levels)], sizes, numbered=False)
 
@@ -133,7 +131,7 @@ class SparkEvents(SqlEvents):
         if not self._are_numbered:
             order = ", ".join(f"{quasi} NULLS LAST" for quasi in self._quasi) or "structure"
             numbers = f"row_number() OVER (ORDER BY {order}) - 1 AS quasi"
-            self._table("numbered_quasis", f"SELECT *, {numbers} FROM quasis")
+            self._session.keep("numbered_quasis", f"SELECT *, {numbers} FROM quasis")
             self._session.view("quasis", "SELECT * FROM numbered_quasis")
             same = self._same("gathered_cells.structure", "quasis.structure")
             self._session.view(
@@ -149,17 +147,14 @@ class SparkEvents(SqlEvents):
         data = Parts(self._cluster.write(ordered, "data", schema), schema, folder)
         return Published(data, _Entries(self._stay.parts, ENTRIES, folder), data.num_rows, *sizes)
 
-    def _table(self, name: str, query: str) -> None:
-        if name != "placed":
-            super()._table(name, query)
-            return
+    def _place(self, query: str) -> None:
         # The only place where a row and its group are together: from now on a row is its place in a file.
         self._stay.parts = self._cluster.write(query, "placed")
         rows = sum(part.rows for part in self._stay.parts)
         if rows != self._stay.num_rows:
             message = f"{self._stay.num_rows:,} rows were copied, and {rows:,} were placed"
             raise EngineError(message, hint="run it again: nothing was published")
-        self._cluster.define(name, self._cluster.files(self._stay.parts))
+        self._cluster.define("placed", self._cluster.files(self._stay.parts))
 
     def close(self) -> None:
         """Files stay as long as the release or the ledger does."""

@@ -1,4 +1,4 @@
-"""Counting where the table is, by SQL: one text of statements, and a dialect for what databases spell apart.
+"""Counting where the table is, by SQL: one text of statements; a `Session` has what databases spell apart.
 
 `lag` gives each visit the granule of the same person's visit before. A person is new in a granule exactly
 when the one before is ahead of its first base granule, so one ordering of the visits serves every
@@ -83,7 +83,7 @@ class SqlEvents:
         by = ", ".join(self._quasi)
         counted = f"SELECT {by or '1 AS all_rows'}, count(*) AS rows FROM events GROUP BY {by or 'all_rows'}"
         numbers = f"row_number() OVER (ORDER BY {order or 'all_rows'}) - 1 AS quasi"
-        self._table("quasis", f"SELECT *, {numbers} FROM ({counted}) AS d")
+        self._session.keep("quasis", f"SELECT *, {numbers} FROM ({counted}) AS d")
         self._session.view(
             "coded", f"SELECT events.*, quasi FROM events JOIN quasis ON {self._same_quasi('events')}"
         )
@@ -91,7 +91,7 @@ class SqlEvents:
 
     def _count_cells(self) -> str:
         """Count the rows of each cell, and say from where their sums by granule come."""
-        self._table("cells", lookups.CELLS.format(sums=self._sums))
+        self._session.keep("cells", lookups.CELLS.format(sums=self._sums))
         return "cells"
 
     def _observed(self, cells: str) -> Ints:
@@ -216,11 +216,11 @@ class SqlEvents:
     def _combined(self, levels: Levels) -> str:
         """The cells with their `combination`: the number of the one of values that is published."""
         if not levels:
-            self._table("combined", "SELECT quasi, quasi AS combination FROM quasis")
+            self._session.keep("combined", "SELECT quasi, quasi AS combination FROM quasis")
             return "(SELECT quasi AS combination, person, granule, rows FROM cells) AS cells"
         columns, joins = self._published_quasi(levels)
         number = f"dense_rank() OVER (ORDER BY {', '.join(columns) or 'quasi'}) AS combination"
-        self._table("combined", f"SELECT quasi, {number} FROM quasis{joins}")
+        self._session.keep("combined", f"SELECT quasi, {number} FROM quasis{joins}")
         return "cells JOIN combined ON cells.quasi = combined.quasi"
 
     def _published_quasi(self, levels: Levels) -> tuple[list[str], str]:
@@ -240,23 +240,28 @@ class SqlEvents:
 
     def publish(self, timeline: Timeline, granularity: Granularity, levels: Levels, k: int) -> Published:
         self._number_cells()
-        tiers, groups = self._counted([timeline.firsts(granularity)], levels)
-        numbers = "row_number() OVER (ORDER BY combination, first) - 1 AS number"
-        self._table("kept", f"WITH {tiers} SELECT *, {numbers} FROM ({groups[0]}) AS t WHERE people >= {k}")
-        self._table(
+        sizes = self._keep_groups(timeline.firsts(granularity), levels, k, ["combination"])
+        self._session.keep(
             "cell_steps",
             "SELECT cell, 0 AS step, number FROM numbered JOIN combined ON numbered.quasi = combined.quasi "
             "JOIN spans ON numbered.granule = spans.granule "
             "JOIN kept ON kept.combination = combined.combination AND kept.first = spans.f0",
         )
-        return self._published(
-            timeline, [(granularity, levels)], self._session.row(lookups.SIZES), numbered=False
-        )
+        return self._published(timeline, [(granularity, levels)], sizes, numbered=False)
+
+    def _keep_groups(self, firsts: Codes, levels: Levels, k: int, order: Sequence[str]) -> tuple[int, int]:
+        """Name the groups of k people `kept`, numbered in this order; how many they are, and the smallest."""
+        tiers, groups = self._counted([firsts], levels)
+        numbers = f"row_number() OVER (ORDER BY {', '.join([*order, 'first'])}) - 1 AS number"
+        rows = f"({groups[0]}) AS t WHERE people >= {k}"
+        self._session.keep("kept", f"WITH {tiers} SELECT *, {numbers} FROM {rows}")
+        count, smallest = self._session.row(lookups.SIZES)
+        return count, smallest
 
     def cells(self, sensitive: Collection[str] = ()) -> Cells:
         self._number_cells()
-        self._table("persons", lookups.PERSONS)
-        self._table("visits", lookups.VISITS)
+        self._session.keep("persons", lookups.PERSONS)
+        self._session.keep("visits", lookups.VISITS)
         cells = self._session.table("SELECT quasi, granule, rows FROM numbered ORDER BY cell")
         visits = self._session.table("SELECT cell, number, rows FROM visits ORDER BY visit")
         combinations = self._session.table("SELECT * FROM quasis ORDER BY quasi")
@@ -279,7 +284,7 @@ class SqlEvents:
     def _held(self, column: str) -> Held:
         """The values of a sensitive column by visit."""
         carried = self._alias[column]
-        self._table("held_values", lookups.HELD_VALUES.format(column=carried))
+        self._session.keep("held_values", lookups.HELD_VALUES.format(column=carried))
         same = self._same(f"coded.{carried}", "held_values.value")
         held = self._session.table(f"{lookups.HELD.format(same=same)} ORDER BY visit, code")
         values = self._cast(self._session.table("SELECT value FROM held_values ORDER BY code"), column)
@@ -297,14 +302,14 @@ class SqlEvents:
 
     def _number_cells(self) -> None:
         """Number the cells at the values themselves, by content, so that the numbers are always the same."""
-        self._table("numbered", lookups.NUMBERED_CELLS)
+        self._session.keep("numbered", lookups.NUMBERED_CELLS)
 
     def _published(
         self, timeline: Timeline, steps: Sequence[Step], sizes: Sequence[int], *, numbered: bool
     ) -> Published:
         """The rows of all cells in `cell_steps` as their step says, ordered by what they say."""
-        self._table(
-            "placed", f"SELECT every.*, step, number FROM ({self._every_row(timeline.base)}) AS every "
+        self._place(
+            f"SELECT every.*, step, number FROM ({self._every_row(timeline.base)}) AS every "
             f"LEFT JOIN quasis ON {self._same_quasi('every')} "
             f"LEFT JOIN numbered ON numbered.quasi = quasis.quasi AND numbered.granule = every.granule "
             f"LEFT JOIN cell_steps ON cell_steps.cell = numbered.cell",
@@ -356,8 +361,9 @@ class SqlEvents:
     def _same_quasi(self, rows: str) -> str:
         return " AND ".join(self._same(f"{rows}.{q}", f"quasis.{q}") for q in self._quasi) or "1 = 1"
 
-    def _table(self, name: str, query: str) -> None:
-        self._session.keep(name, query)
+    def _place(self, query: str) -> None:
+        """Name all rows with their group `placed`."""
+        self._session.keep("placed", query)
 
     def _upload(self, name: str, table: pa.Table) -> None:
         self._session.upload(name, decode_dictionaries(table))

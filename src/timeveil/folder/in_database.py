@@ -8,7 +8,6 @@ else's would run their statements with our rights.
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from timeveil.domain.judgement import Violation
 from timeveil.domain.release import Ledger, Release
 from timeveil.domain.stored import PrivateFolder, Stored, private_file
 from timeveil.errors import BundleError, EngineError, PrivateArtifactError, raising
-from timeveil.folder.ledger_file import IN_MEMORY_BYTES, KEY, ledger_rows, opened_ledger, write_rows
+from timeveil.folder.ledger_file import KEY, ledger_rows, opened_ledger, write_rows
 from timeveil.folder.manifest import DATABASE, as_json, damaged, describe, parsed, schema_of, written_schema
 from timeveil.folder.tables import cells_digest, have_same_rows, written_rows
 from timeveil.models import words
@@ -178,7 +177,9 @@ def _read(schema: Schema, *, judges: bool) -> tuple[Release, tuple[Violation, ..
     parts = dict[str, pa.Table | Stored]()
     for name, entry in manifest["tables"].items():
         columns = schema_of(manifest, name)
-        parts[name] = _held(schema.rows(name, columns, relations.get(name)), columns)
+        rows = schema.rows(name, columns, relations.get(name))
+        tables = (pa.Table.from_batches([batch], columns) for batch in rows)
+        parts[name] = Stored.written(PrivateFolder(), "rows", columns, tables)
         stated, batches = (entry["rows"], entry["sha256"]), parts[name].to_batches()
         if judges and (parts[name].num_rows, cells_digest(batches, columns)) != stated:
             message = f"the table `{name}` has changed since it was written"
@@ -186,18 +187,6 @@ def _read(schema: Schema, *, judges: bool) -> tuple[Release, tuple[Violation, ..
     for name in relations.keys() - {RELEASE, *parts}:
         violations.append(Violation("file-extra", f"`{name}` does not belong to the release"))
     return Release(guarantee_from(manifest["guarantee"]), manifest, parts), tuple(violations)
-
-
-def _held(rows: Iterator[pa.RecordBatch], columns: pa.Schema) -> pa.Table | Stored:
-    """Rows in memory or, if they are many, in a private file."""
-    batches, size = list[pa.RecordBatch](), 0
-    for batch in rows:
-        batches.append(batch)
-        size += batch.nbytes
-        if size > IN_MEMORY_BYTES:
-            tables = (pa.Table.from_batches([piece], columns) for piece in chain(batches, rows))
-            return Stored.written(PrivateFolder(), "rows", columns, tables)
-    return pa.Table.from_batches(batches, columns)
 
 
 @contextmanager

@@ -99,6 +99,7 @@ class Server(Session):
     divided = "{0} / {1}"
     row_number = "row_number() OVER () - 1 AS row, "
     by_bytes = '({0} COLLATE "C")'
+    without_nan = "NULLIF({0}, 'NaN')"
     making_table = (
         "DROP TABLE IF EXISTS pg_temp.{0} CASCADE",
         "CREATE TEMPORARY TABLE {0} AS {1}",
@@ -244,9 +245,6 @@ class DatabaseTable(Source):
 
     # What is asked of a table whose rows stay where they are; `expression` is a column as SQL writes it.
 
-    def stage(self, columns: Sequence[str]) -> None:
-        """One transaction sees one state of the table: nothing is to be prepared."""
-
     def empty(self, columns: Sequence[str]) -> pa.Table:
         """Some columns in the types that they would be read in, without rows."""
         return self.server.table(f"{self._query(columns)} LIMIT 0")
@@ -258,9 +256,6 @@ class DatabaseTable(Source):
         """A time at the precision of its type."""
         is_time = "timestamp" in self.kinds[column] and getattr(kind, "unit", "") == "ms"
         return f"date_trunc('milliseconds', {expression})" if is_time else expression
-
-    def without_nan(self, expression: str) -> str:
-        return f"NULLIF({expression}, 'NaN')"
 
     def is_unlike(self, expression: str, pattern: str) -> str:
         return f"{expression} !~ {text(pattern)}"
@@ -277,7 +272,7 @@ class DatabaseTable(Source):
         first, end = (f"{kind} 'epoch' + INTERVAL '{bound} milliseconds'" for bound in (low, limit))
         return f"({expression} < {first} OR {expression} >= {end})"
 
-    def require_comparable(self, columns: Sequence[str]) -> None:
+    def stage(self, columns: Sequence[str]) -> None:
         """Refuse texts in another encoding than UTF-8, and numbers that would be rounded."""
         (encoding,) = self.server.row("SELECT current_setting('server_encoding') AS encoding")
         if encoding != "UTF8":

@@ -118,7 +118,6 @@ class _Reading:
         self._fitted = fit(roles, table.names)
         self._person, self._time = str(roles.respondent), str(roles.time)
         require_time(table, self._time)
-        table.require_comparable(roles.columns)
         table.stage(roles.columns)
 
     def relation(self, nulls: str) -> Relation:
@@ -132,7 +131,9 @@ class _Reading:
         table, columns = self._table, {name: self._table.expression(name) for name in alias_of}
         for name in (self._person, *self._fitted.quasi_columns):
             if table.kinds[name] in _FLOATS:
-                columns[name] = table.without_nan(columns[name])  # equal means the same in every engine
+                columns[name] = table.server.without_nan.format(
+                    columns[name]
+                )  # equal means the same in every engine
         normal = [name for name in (self._person, *self._fitted.sensitive) if self._is_normal(name, columns)]
         rows = self._checked(columns, axis, refuses_nulls=nulls == "error")
         selected = ", ".join(

@@ -34,6 +34,8 @@ class Session:
     """The number of a row as the first column, if `every_row` has none and rows need one."""
     by_bytes = "{0}"
     """A text of a lookup table that is compared by its bytes."""
+    without_nan: str
+    """A float, null where it is no number."""
     record = "row({})"
     """Some values as one, which is compared from the first to the last."""
     making_table: tuple[str, ...] = ("CREATE OR REPLACE TABLE {0} AS {1}",)

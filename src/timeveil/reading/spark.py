@@ -80,6 +80,7 @@ class Cluster(Session):
     full_second = "{0} % 1000 = 0"
     days = "CAST({0} AS BIGINT)"
     divided = "{0} div {1}"
+    without_nan = "nullif({0}, double('NaN'))"
     record = "struct({})"
 
     def __init__(self, spark: Any) -> None:
@@ -205,6 +206,11 @@ class Cluster(Session):
         return EngineError("Spark could not finish", hint="look for the reason in the log of Spark")
 
 
+def numbered(frame: Any) -> Any:
+    """The rows of a DataFrame, its columns named by their position: `c0`, `c1` …"""
+    return frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+
+
 def _session() -> Any:
     """The session there is, or one by the settings of the system."""
     message, hint = "tables of Spark are read with PySpark, which is missing", "pip install timeveil[spark]"
@@ -259,9 +265,8 @@ class SparkTable:
                 message = f"column `{name}` has the type {self.kinds[name][1:]}, which cannot be counted"
                 raise InputError(message, hint="give it no role, or make plain columns of it")
         with self.server.explained():
-            numbered = self.frame.toDF(*(f"c{number}" for number in range(len(self.names))))
             self._stored = {name: f"c{self.names.index(name)}" for name in columns}
-            needed = numbered.select(*self._stored.values())
+            needed = numbered(self.frame).select(*self._stored.values())
             self._empty = needed.limit(0).toArrow()
         self.parts = self.server.write(needed, "staged")
         if self.parts:
@@ -285,9 +290,6 @@ class SparkTable:
         size = {"ms": 1_000, "s": 1_000_000}.get(getattr(kind, "unit", ""), 1)
         return expression if size == 1 else f"(({expression} - pmod({expression}, {size})) div {size})"
 
-    def without_nan(self, expression: str) -> str:
-        return f"nullif({expression}, double('NaN'))"
-
     def is_unlike(self, expression: str, pattern: str) -> str:
         # In Java, $ is also true ahead of a line break that ends a text.
         return f"NOT ({expression} RLIKE {self.text(pattern.removesuffix('$') + chr(92) + 'z')})"
@@ -301,6 +303,3 @@ class SparkTable:
             return f"{expression} NOT BETWEEN -719162 AND 2932896"
         low, limit = bounds_of(zone if self.kinds[column] == "timestamptz" else None)
         return f"({expression} < {low * 1000} OR {expression} >= {limit * 1000})"
-
-    def require_comparable(self, columns: Sequence[str]) -> None:
-        """Texts of Spark are UTF-8 and compared by their bytes; numbers stay as they are."""

@@ -21,7 +21,7 @@ from timeveil.domain.stored import Part, Parts
 from timeveil.domain.wording import counted, listed
 from timeveil.errors import InputError, RolesError
 from timeveil.reading.columns import column_error, fit
-from timeveil.reading.spark import Cluster, SparkTable
+from timeveil.reading.spark import Cluster, SparkTable, numbered
 from timeveil.reading.spellings import PLAIN_TEXT
 
 _NUMBERS = ("int2", "int4", "int8", "float4", "float8", "decimal")
@@ -38,8 +38,7 @@ class PeopleInSpark:
 
     @property
     def frame(self) -> Any:
-        names = self.relation.data.schema.names
-        return self.cluster.files(self.files).toDF(*(f"c{number}" for number in range(len(names))))
+        return numbered(self.cluster.files(self.files))
 
     def each(self, work: Work, result: str, parts: int | None = None) -> pa.Table:
         """What executors make of the rows, in so many parts; `result` has the columns and types."""
@@ -99,7 +98,7 @@ def _prepared(source: SparkTable, roles: Roles, names: Sequence[str], repeats: s
         raise InputError(message, hint="cast it to double in Spark", code="bad-number")
     cluster, item, origin = source.server, columns.get(str(roles.item), ""), "all_rows"
     with cluster.explained():
-        cluster.define(origin, source.frame.toDF(*(f"c{number}" for number in range(len(source.names)))))
+        cluster.define(origin, numbered(source.frame))
     if item and not source.kinds[str(roles.item)].startswith("_array<"):
         person = columns[str(roles.respondent)]
         nulls = int(cluster.row(f"SELECT count_if({person} IS NULL OR {item} IS NULL) FROM {origin}")[0])

@@ -78,9 +78,8 @@ def test_every_model_is_written_opened_and_judged(make, tmp_path):
 
 
 @pytest.mark.parametrize("make", [published, of_series])
-def test_rows_that_are_too_many_for_memory_are_held_in_a_private_file(make, monkeypatch):
+def test_rows_are_held_in_a_private_file_instead_of_memory(make):
     release, ledger = make()
-    monkeypatch.setattr(in_database, "IN_MEMORY_BYTES", 10)
     out = database().address(f"many_{make.__name__}")
     tv.write(release, out)
     opened = tv.open_release(out)
