@@ -9,9 +9,8 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 from urllib.parse import SplitResult
@@ -194,45 +193,29 @@ class Records(_Connection):
                 self._arrivals.end(message.subject.encode(), status.encode())
 
         subscription = await client.subscribe(f"{inbox}.*", cb=take, pending_bytes_limit=0)
-        own, parser = getattr(subscription, "_id", None), getattr(client, "_ps", None)
-        if own is not None and parser is not None:  # else messages come by `take`
-            parser.parse = self._reading(partial(type(parser).parse, parser), b"%d" % own)
+        self._take_at_once(client, getattr(subscription, "_id", None))
 
-    def _reading(self, parse: Callable[[bytes], Any], own: bytes) -> Callable[[bytes], Any]:
-        """Takes messages of a subscription as they are read, and leaves all else to the client's parser.
+    def _take_at_once(self, client: Any, number: int | None) -> None:
+        """Take messages of a subscription where the client has read them; where it cannot, they come later.
 
         A task, a queue and an object for each message would take ten times as long.
         """
-        rest = b""
+        process = getattr(type(client), "_process_msg", None)
+        if number is None or process is None:
+            return
 
-        async def read(data: bytes = b"") -> None:
-            nonlocal rest
-            data, begin = rest + data, 0
-            while (end := data.find(b"\r\n", begin) + 2) > 1:
-                # MSG <subject> <subscription> [<reply>] <size>; of HMSG, the size of its headers comes first.
-                words = data[begin:end].split()
-                if words[:1] not in ([b"MSG"], [b"HMSG"]):
-                    await parse(data[begin:end])
-                    begin = end
-                    continue
-                body, end = end, end + int(words[-1]) + 2
-                if end > len(data):
-                    break
-                has_headers = len(words[0]) == 4
-                if words[2] != own:
-                    await parse(data[begin:end])
-                elif len(words) == 5 + has_headers:
-                    body += int(words[-2]) if has_headers else 0
-                    # Of a request that took too long, the rest comes before what the next asks for.
-                    self._arrivals.replies.append(words[3])
-                    self._arrivals.payloads.append(data[body : end - 2])
-                else:  # NATS/1.0 408 Request Timeout
-                    self._arrivals.end(words[1], data[body : end - 2][9:])
-                begin = end
-            rest = data[begin:]
-            self._arrivals.end_if_all()
+        async def take(subscription: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+            if subscription != number:
+                await process(client, subscription, subject, reply, data, headers)
+            elif reply:
+                # Of a request that took too long, the rest comes before what the next asks for.
+                self._arrivals.replies.append(reply)
+                self._arrivals.payloads.append(data)
+                self._arrivals.end_if_all()
+            else:  # NATS/1.0 408 Request Timeout
+                self._arrivals.end(subject, (headers or b"")[9:])
 
-        return read
+        client._process_msg = take
 
 
 class Slots(_Connection):
