@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from timeveil.domain.roles import REST, Roles
+from timeveil.errors import InputError, TimeveilError
 from timeveil.service import records
 from timeveil.service.ports import rows_as_json
-from timeveil.service.records import Columns, cell
+from timeveil.service.records import Columns, cell, forms_of, sifted
 
 GOOD = [
     b'{"at": "2024-01-01", "age": %d, "ill": "flu", "site": "n"}',
@@ -139,3 +140,22 @@ def test_rows_as_json() -> None:
                 ]
                 dumped = [json.dumps(part, default=str, ensure_ascii=False, sort_keys=True) for part in parts]
                 assert rows_as_json(pieces, counts) == [text.encode() for text in dumped]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_items_to_blame_are_found_by_halves(alone: bool) -> None:
+    def check(numbers: list[int]) -> None:
+        if {3, 6} & {*numbers}:
+            raise InputError("three or six", hint="")
+
+    rejected = list[tuple[list[int], str]]()
+
+    def reject(items: list[int], error: TimeveilError) -> None:
+        rejected.append((items, error.message))
+
+    assert sifted([1, 2, 3, 4, 5, 6], check, reject, alone=alone) == [1, 2, 4, 5]
+    assert rejected == [([3], "three or six"), ([6], "three or six")]
+
+
+def test_times_are_told_apart_by_their_form() -> None:
+    assert forms_of(pa.array(["2024-03-31", "7", None, "2024-04-01"])).tolist() == [0, 1, 2, 0]

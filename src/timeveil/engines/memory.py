@@ -270,11 +270,6 @@ class Visits:
     """Cells in order, with their `rows` and `visitors`; per visit its `cell` and the position `before` it.
 
     `before` is the position of the same person's visit before, with the same quasi code.
-
-    >>> quasi, position, person = (np.array(c, np.int32) for c in ([0] * 4, [0, 2, 1, 2], [0, 0, 1, 1]))
-    >>> visits, cell_of_row = Visits.of(quasi, position, person, people=2)
-    >>> visits.groups(np.array([0, 0, 2], np.int32)).people.tolist()
-    [2, 2]
     """
 
     quasi: Codes

@@ -29,12 +29,8 @@ _DIGEST = "Timeveil-Digest"
 _TIMEOUT = 5.0
 _FORGOTTEN_AFTER = 60  # seconds without a request after which the server forgets a consumer
 _TOO_LARGE = "409 Message Size"
-_NOTHING_MORE = (
-    "404",
-    "408",
-    "409 Batch Completed",
-    _TOO_LARGE,
-)  # what it says then; else there is no such consumer
+_NOTHING_MORE = ("404", "408", "409 Batch Completed", _TOO_LARGE)
+"""What the server says when nothing more comes; if it says nothing, there is no such consumer."""
 
 
 class _Connection:

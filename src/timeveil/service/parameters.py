@@ -21,10 +21,6 @@ class Parameters:
 
     Options that are left out have their defaults. `stream_by` is a column of which every value is a stream
     with a window of its own.
-
-    >>> parameters = Parameters(Roles(time="day", sensitive=["disease"]), {"l": 3, "window": 7})
-    >>> parameters.as_dict()["l"], parameters.differing({**parameters.as_dict(), "l": 4})
-    (3, ['l'])
     """
 
     roles: Roles

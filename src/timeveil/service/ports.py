@@ -259,11 +259,7 @@ class MessageSink:
 
 
 def rows_as_json(table: pa.Table, counts: Sequence[int]) -> list[bytes]:
-    """Rows, so many at a time, as the text of a JSON array of objects with sorted keys.
-
-    >>> rows_as_json(pa.table({"slot": ["Monday", None], "count": [1, 2]}), [1, 0, 1])
-    [b'[{"count": 1, "slot": "Monday"}]', b'[]', b'[{"count": 2, "slot": null}]']
-    """
+    """Rows, so many at a time, as the text of a JSON array of objects with sorted keys."""
     if not table.num_rows:
         return [b"[]"] * len(counts)
     pieces, names = list[pa.Array](), sorted(table.column_names)

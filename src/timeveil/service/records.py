@@ -167,13 +167,6 @@ def sifted(
     """The items that pass a check together; those to blame are found by halves, and rejected.
 
     With `alone`, items pass or fail by themselves, and none is checked again with others.
-
-    >>> def check(numbers):
-    ...     if 3 in numbers:
-    ...         raise InputError("three", hint="")
-    >>> sifted([1, 2, 3, 4], check, lambda items, error: print(items, error.message))
-    [3] three
-    [1, 2, 4]
     """
     accepted: list[Any] = []
     waiting = [items]
@@ -193,11 +186,7 @@ def sifted(
 
 
 def forms_of(times: pa.StringArray) -> Ints:
-    """A number for how each time is written: those of one form are read alike, however many are together.
-
-    >>> forms_of(pa.array(["2024-03-31", "7", None, "2024-04-01"])).tolist()
-    [0, 1, 2, 0]
-    """
+    """A number for how each time is written: those of one form are read alike, however many are together."""
     valid, ends, letters = times.buffers()
     # In one step for all of them: a digit is a byte of its own.
     forms = pa.py_buffer(letters.to_pybytes().translate(_DIGITS) if letters else b"")
