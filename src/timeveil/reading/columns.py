@@ -208,6 +208,8 @@ def _within_years(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def with_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column with a dictionary of exactly the values that occur, or without one if it cannot be used."""
+    if column.num_chunks == 0:
+        return decoded(column)
     try:
         coded = column.combine_chunks()  # with one dictionary for all chunks
     except pa.ArrowInvalid:  # theirs make none: it would have a null in it, or more values than codes
