@@ -54,12 +54,6 @@ class Findings:
     `sentences` has a message per expectation, with numbers in braces. An expectation is named by its
     violation code, and by a detail after a colon where one code has several messages. A number written as
     `{below:group}` is shown with its noun: "1 group", "2 groups".
-
-    >>> findings = Findings("recipient", sentences={"counts:rows": "{rows:row}; {stated} stated"})
-    >>> findings.expect("counts:rows", 5 == 6, rows=5, stated=6)
-    False
-    >>> findings.verdict().violations
-    (Violation(code='counts', message='5 rows; 6 stated'),)
     """
 
     scope: str

@@ -476,3 +476,11 @@ def test_what_is_counted_some_groups_at_a_time_is_the_same(
         assert verify(release, ledger)
         assert set(found(false, ledger)) == {"candidates"}
         assert "rows not in the original" in found(changed, ledger)["row-values"]
+
+
+def test_an_expectation_that_fails_is_a_violation_with_its_sentence():
+    findings = Findings("recipient", sentences={"counts:rows": "{rows:row}; {stated} stated"})
+    assert findings.expect("counts:rows", True, rows=6, stated=6)
+    assert not findings.expect("counts:rows", False, rows=5, stated=6)
+    (violation,) = findings.verdict().violations
+    assert (violation.code, violation.message) == ("counts", "5 rows; 6 stated")

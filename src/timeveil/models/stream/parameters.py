@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from timeveil.domain import lines
 from timeveil.domain.lines import READING, AnyAdversary, Reading
 from timeveil.domain.parameter import Parameters, Problem, parameter, rule
-from timeveil.errors import ParameterError, raising
+from timeveil.errors import InputError, ParameterError, raising
 
 if TYPE_CHECKING:
     from timeveil.models.stream.judges.attack import StreamBreach  # noqa: F401 what an attack gives
@@ -150,6 +150,17 @@ class StreamParameters(Reading):
     def generalized(self) -> bool:
         """Whether records are published in groups with equal quasi-identifiers."""
         return self.groups == "generalize"
+
+    def refuse_after(self, end: int, slot: int) -> None:
+        """Refuse a record of this slot that might be published after the last slot with a label, `end`."""
+        if slot + self.jitter > end:
+            hint = "check for wrong dates, or lower {jitter}"
+            raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
+
+    @property
+    def grows(self) -> bool:
+        """Whether the first window grows slot by slot, or is solved at once."""
+        return self.first_window == "grow"
 
     @rule("slot")
     def a_slot_is_a_granularity(self) -> Problem:

@@ -97,10 +97,8 @@ class Arrived:
         self.incomplete = self.relation.rows - len(self.rows)
         times = self.relation.table.column(self.relation.time)
         self.slot = self.slots.index(times.take(pa.array(self.rows)) if self.incomplete else times)
-        latest, end = int(self.slot.max(initial=0)) + settings.options.jitter, self.slots.end
-        if end is not None and latest > end:
-            hint = "check for wrong dates, or lower {jitter}"
-            raise InputError("records would be published after the year 9999", hint=hint, code="bad-time")
+        if self.slots.end is not None:
+            settings.options.refuse_after(self.slots.end, int(self.slot.max(initial=0)))
         if settings.options.after:
             refuse_repetition(self.relation, settings.options, self._is_apart)
 

@@ -169,7 +169,7 @@ class WindowStream(Stream):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.placement = Placement(settings.l, self.chance)
-        self.solved = settings.options.first_window == "grow"  # slot by slot
+        self.solved = settings.options.grows
         self.window = Window(settings.options.window, settings.costs.move, self._beta)
 
     def end(self) -> list[Final]:
